@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "engine/env/clock.h"
 #include "engine/env/files.h"
@@ -19,7 +20,12 @@ namespace cairn::platform {
 std::unique_ptr<env::Clock> make_clock(boost::asio::io_context& context);
 /// Random bytes from the kernel (getrandom).
 std::unique_ptr<env::Random> make_random();
-/// POSIX files; Task members run on a helper thread and resume on the context.
+/// What Files::replace adds to a path while it writes; a crash may leave one such file behind, and
+/// the next replace of the path takes it over.
+inline constexpr std::string_view kTemporarySuffix = ".tmp";
+
+/// POSIX files; Task members run on a helper thread and resume on the context.  One writer per
+/// path: the caller's lock of the folder sees to it.  The context outlives it.
 std::unique_ptr<env::Files> make_files(boost::asio::io_context& context);
 
 /// Ignores SIGPIPE.  First thing in every main.
