@@ -34,7 +34,7 @@ struct PutRequest {
 /// Thread: the target's.  The store outlives it.
 class PutSession {
  public:
-  explicit PutSession(std::shared_ptr<PutState> state);
+  explicit PutSession(std::unique_ptr<PutState> state);
   PutSession(PutSession&&) noexcept;
   PutSession& operator=(PutSession&&) = delete;
   ~PutSession();
@@ -60,7 +60,7 @@ class PutSession {
   Task<Status> finish();
 
  private:
-  std::shared_ptr<PutState> state_;  // shared with the writes in flight, which outlive a dropped session
+  std::unique_ptr<PutState> state_;  ///< null once finished; a dropped one is handed to the store
 };
 
 }  // namespace cairn::store
