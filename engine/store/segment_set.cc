@@ -131,14 +131,19 @@ std::uint32_t SegmentSet::open_count() const {
 
 Task<Result<SegmentFilePtr>> SegmentSet::file(SegmentNumber number) {
   const auto found = segments_.find(number);
-  if (found == segments_.end()) co_return fail(Code::kNotFound, path(number) + ": no such segment");
+  // Whatever is wrong with a segment, no fragment in it may be called absent (I7).
+  if (found == segments_.end()) co_return fail(Code::kIo, path(number) + ": no such segment");
   if (SegmentFilePtr file = found->second.file) {
     recently_used_.splice(recently_used_.begin(), recently_used_, found->second.used);
     co_return file;
   }
   auto opened =
       co_await env_.device.open(path(number), env::DeviceOpen::kReadWrite, 0);
-  if (!opened) co_return fail(std::move(opened).error());
+  if (!opened) {
+    Status error = std::move(opened).error();
+    if (error.code() != Code::kNotFound) co_return fail(std::move(error));
+    co_return fail(Code::kIo, path(number) + ": the segment file is missing");
+  }
   auto handle = std::make_shared<SegmentFile>(env_.device, *opened);
   // Two readers may have opened it at once, or it may have gone: the first keeps its handle.
   if (const auto now = segments_.find(number); now != segments_.end() && !now->second.file) {

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -115,6 +116,8 @@ class TargetStore::Impl {
   TaskGroup background;  ///< abandoned puts, persisting a failure
 
  private:
+  Task<Status> recover_segment(SegmentNumber number, std::uint64_t from,
+                               const std::set<Extent>& dead_before, std::vector<Extent>& dead);
   Task<Status> read_checked(FragmentName name, FragmentRecord record, ReadRange range,
                             MutableBytes into, Verify verify);
   Task<Status> scrub_fragment(FragmentName name, FragmentRecord record);

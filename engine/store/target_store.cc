@@ -283,7 +283,11 @@ TargetInfo TargetStore::Impl::info() const {
   out.failed = failed;
   out.failure = failed ? std::string(failure.message()) : std::string();
   out.capacity_bytes = s.capacity_bytes;
-  out.free_bytes = space.free_bytes(segments.usage()).value_or(0);
+  if (auto free = space.free_bytes(segments.usage()); free) {
+    out.free_bytes = *free;
+  } else {
+    free.error().ignore();  // shown as 0; puts say why
+  }
   out.reserved_bytes = space.reserved_bytes();
   const SegmentRecord total = segments.total();
   out.fragments = total.fragments;
