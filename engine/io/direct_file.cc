@@ -18,9 +18,12 @@ constexpr mode_t kFileMode = 0600;
 
 int open_flags(env::DeviceOpen mode) {
   switch (mode) {
-    case env::DeviceOpen::kRead: return O_RDONLY;
-    case env::DeviceOpen::kReadWrite: return O_RDWR;
-    case env::DeviceOpen::kCreate: return O_RDWR | O_CREAT | O_EXCL;
+    case env::DeviceOpen::kRead:
+      return O_RDONLY;
+    case env::DeviceOpen::kReadWrite:
+      return O_RDWR;
+    case env::DeviceOpen::kCreate:
+      return O_RDWR | O_CREAT | O_EXCL;
   }
   return O_RDONLY;
 }
@@ -32,8 +35,9 @@ void make_direct(const Descriptor& file, const std::string& path) {
   if (flags >= 0 && ::fcntl(file.get(), F_SETFL, flags | O_DIRECT) == 0) return;
   static std::atomic<bool> said{false};
   if (said.exchange(true)) return;
-  log_warn("io", "direct I/O refused for " + path + " (" + std::strerror(errno) +
-                     "): going through the page cache, which costs CPU and memory; use ext4 or xfs");
+  log_warn("io",
+           "direct I/O refused for " + path + " (" + std::strerror(errno) +
+               "): going through the page cache, which costs CPU and memory; use ext4 or xfs");
 }
 
 /// Takes the blocks now, so that no write inside them meets a full device.

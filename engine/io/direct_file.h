@@ -28,8 +28,8 @@ class Descriptor {
 };
 
 /// BlockDevice::open without the device.  A file system without O_DIRECT (ramfs, some network file
-/// systems) is used through its cache after one log line: flushes still reach the medium, speed does
-/// not.  kNoSpace and every other failure of kCreate: nothing was left behind.  Thread: any.
+/// systems) is used through its cache after one log line: flushes still reach the medium, speed
+/// does not.  kNoSpace and every other failure of kCreate: nothing was left behind.  Thread: any.
 Result<Descriptor> open_direct(const std::string& path, env::DeviceOpen mode,
                                std::uint64_t allocate_bytes);
 

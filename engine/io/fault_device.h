@@ -20,7 +20,8 @@ struct FaultPoint {
 };
 
 /// Decides one operation's result: nullopt passes it on; a value >= 0 shortens a transfer to that
-/// many bytes (really transferred); a negative one is returned as -errno without touching the device.
+/// many bytes (really transferred); a negative one is returned as -errno without touching the
+/// device.
 using FaultPlan = std::function<std::optional<int>(const FaultPoint&)>;
 
 /// `inner` outlives the wrapper.

@@ -1,6 +1,7 @@
 // Aligned, pre-faulted memory cut into 1 MiB pieces: payload lands here and is written from here.
 // Huge pages where the system gives them: with 4 KiB pages a save costs about a fifth more CPU and
-// half of the wall rate (DESIGN section 12).  The pool is also the back-pressure: a writer waits here.
+// half of the wall rate (DESIGN section 12).  The pool is also the back-pressure: a writer waits
+// here.
 #pragma once
 
 #include <cstdint>

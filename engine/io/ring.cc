@@ -5,16 +5,14 @@
 #include <cerrno>
 #include <string>
 
-#include "engine/base/log.h"
-
 namespace cairn::io {
 namespace {
 
 /// Tries of one system call that was interrupted or refused for the moment.
 constexpr int kCallTriesMax = 16;
 
-/// Best first.  R_DISABLED: the ring belongs to the thread that starts it, which need not be the one
-/// that makes it.
+/// Best first.  R_DISABLED: the ring belongs to the thread that starts it, which need not be the
+/// one that makes it.
 constexpr unsigned kSetupFlags[] = {
     // Linux 6.1: completions run when we ask, on our thread, without an interrupt of it.
     IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG |
@@ -25,13 +23,10 @@ constexpr unsigned kSetupFlags[] = {
     0,
 };
 
-bool passes_by_itself(int error) {
-  return error == -EINTR || error == -EAGAIN || error == -EBUSY || error == -ENOMEM;
-}
-
 Status setup_error(int error) {
   switch (error) {
-    case ENOSYS: return {Code::kUnsupported, "io_uring: this kernel does not have it (Linux 5.10)"};
+    case ENOSYS:
+      return {Code::kUnsupported, "io_uring: this kernel does not have it (Linux 5.10)"};
     case EPERM:
     case EACCES:
       return {Code::kUnsupported,
@@ -40,11 +35,16 @@ Status setup_error(int error) {
     case ENOMEM:
       return {Code::kUnavailable,
               "io_uring: out of locked memory; raise the limit (ulimit -l) or free memory"};
-    default: return status_from_errno(error, "io_uring");
+    default:
+      return status_from_errno(error, "io_uring");
   }
 }
 
 }  // namespace
+
+bool Ring::is_transient(int error) {
+  return error == -EINTR || error == -EAGAIN || error == -EBUSY || error == -ENOMEM;
+}
 
 Result<std::unique_ptr<Ring>> Ring::make(std::uint32_t depth) {
   std::unique_ptr<Ring> ring(new Ring());
@@ -112,30 +112,27 @@ bool Ring::on_its_thread() const {
 
 io_uring_sqe* Ring::next_entry() {
   io_uring_sqe* entry = io_uring_get_sqe(&ring_);
-  CAIRN_CHECK(entry != nullptr);  // the owner keeps at most `depth` in flight
+  CAIRN_CHECK(entry != nullptr);
   return entry;
 }
 
-bool Ring::submit() {
+int Ring::submit() {
   start();
-  for (int tries = 0; tries < kCallTriesMax; ++tries) {
-    if (io_uring_sq_ready(&ring_) == 0) return true;
-    const int result = io_uring_submit(&ring_);
+  int result = 0;
+  for (int tries = 0; tries < kCallTriesMax && !is_empty(); ++tries) {
+    result = io_uring_submit(&ring_);
     if (result == -EBUSY) run_kernel_work();  // it wants its completions collected first
-    if (result < 0 && !passes_by_itself(result)) {
-      log_error("io", "io_uring refuses submissions: " +
-                          std::string(status_from_errno(-result, "io_uring").message()));
-      return false;
-    }
+    if (result < 0 && !is_transient(result)) return result;
   }
-  return io_uring_sq_ready(&ring_) == 0;
+  if (is_empty()) return 0;
+  return result < 0 ? result : -EAGAIN;
 }
 
 bool Ring::run_kernel_work() {
   for (int tries = 0; tries < kCallTriesMax; ++tries) {
     const int result = io_uring_get_events(&ring_);
     if (result >= 0) return true;
-    if (!passes_by_itself(result)) return false;
+    if (!is_transient(result)) return false;
   }
   return false;
 }
@@ -143,7 +140,7 @@ bool Ring::run_kernel_work() {
 void Ring::wait() {
   start();
   const int result = io_uring_submit_and_wait(&ring_, 1);
-  CAIRN_CHECK(result >= 0 || passes_by_itself(result));  // else memory would be freed under the kernel
+  CAIRN_CHECK(result >= 0 || is_transient(result));  // else memory would be freed under the kernel
 }
 
 }  // namespace cairn::io

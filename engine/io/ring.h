@@ -38,16 +38,23 @@ class Ring {
   Status register_buffers(std::uint32_t slots);
   Status set_buffer(std::uint32_t slot, MutableBytes memory);
 
-  /// An entry to fill; it goes to the kernel at the next submit().  There are `depth` of them.
+  bool has_room() const { return io_uring_sq_space_left(&ring_) > 0; }
+  /// No entry waits for submit().
+  bool is_empty() const { return io_uring_sq_ready(&ring_) == 0; }
+  /// An entry to fill; it goes to the kernel at the next submit().  Needs room.
   io_uring_sqe* next_entry();
-  /// One system call for all new entries.  False: some stay here (the kernel is short of memory or
-  /// the queue of completions is full) and another submit() later takes them.
-  bool submit();
+  /// One system call for all new entries.  0, or -errno while some stay here: after -EINTR,
+  /// -EAGAIN, -EBUSY and -ENOMEM (short of memory, too many completions waiting) another submit()
+  /// takes them.
+  int submit();
+  /// Whether the same call may succeed a moment later.
+  static bool is_transient(int error);
   /// Gives up on entries that the kernel never took; calls `dropped(user data)` for each.
   template <class Dropped>
   void drop_unsubmitted(Dropped dropped);
 
-  /// Calls `completed(user data, result)` for all that is done.  False: there may be more; call again.
+  /// Calls `completed(user data, result)` for all that is done.  False: there may be more; call
+  /// again.
   template <class Completed>
   bool collect(Completed completed);
   /// Blocks until at least one entry is done.  For shutdown only.
@@ -72,8 +79,8 @@ class Ring {
 
 template <class Dropped>
 void Ring::drop_unsubmitted(Dropped dropped) {
-  // Without SQPOLL the kernel reads the queue only inside our submit(), so entries past its head are
-  // ours to rewrite; as no-ops without user data they are skipped when they come back.
+  // Without SQPOLL the kernel reads the queue only inside our submit(), so entries past its head
+  // are ours to rewrite; as no-ops without user data they are skipped when they come back.
   for (unsigned at = *ring_.sq.khead; at != ring_.sq.sqe_tail; ++at) {
     io_uring_sqe* entry = &ring_.sq.sqes[at & ring_.sq.ring_mask];
     void* data = reinterpret_cast<void*>(entry->user_data);

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/async_result.hpp>
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
@@ -15,10 +17,12 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
 #include <deque>
+#include <exception>
 #include <unordered_map>
 #include <vector>
 
 #include "engine/base/log.h"
+#include "engine/base/units.h"
 #include "engine/env/run_on.h"
 #include "engine/io/direct_file.h"
 #include "engine/io/ring.h"
@@ -29,352 +33,508 @@ namespace {
 
 /// Memory ranges that can be registered; a target has two pools.
 constexpr std::uint32_t kMemoryRangesMax = 8;
+/// The kernel refuses to pin more than this as one range.
+constexpr std::uint64_t kMemoryRangeBytesMax = 1 * kGiB;
+/// One operation moves at most this much and then reports a short result: its length has 32 bits.
+constexpr std::uint64_t kTransferBytesMax = 1 * kGiB;
 /// Resubmissions of one operation that the kernel interrupted or had no memory for.
-constexpr std::uint32_t kRetriesMax = 1000;
-/// Pause before the kernel is asked again to take entries that it refused.
-constexpr auto kSubmitRetryAfter = std::chrono::milliseconds(1);
+constexpr std::uint32_t kResubmitsMax = 1000;
+/// The kernel refused new entries: it is asked again after this pause, at most so many times in a
+/// row (about ten seconds), then the entries fail with -EIO.
+constexpr auto kRefusedPause = std::chrono::milliseconds(1);
+constexpr std::uint32_t kRefusalsMax = 8000;
+constexpr std::uint32_t kDepthMax = 4096;
 constexpr int kNoSlot = -1;
 
 enum class Kind : std::uint8_t { kRead, kWrite, kFlush, kPunch };
 
 struct OpenFile {
   Descriptor descriptor;
-  int slot = kNoSlot;           ///< in the ring's table of files
-  std::uint32_t in_use = 0;     ///< operations queued, in flight, or on the helper thread
+  int slot = kNoSlot;        ///< in the ring's table of files
+  std::uint32_t in_use = 0;  ///< operations queued, in flight, or on the helper thread
   bool closing = false;
 };
 
-struct Operation {
+struct Request {
   Kind kind;
   env::DeviceFile file;
   std::uint64_t offset;
   std::byte* data;  ///< null for flush and punch
   std::uint64_t length;
-  std::uint32_t retries = 0;
+};
+
+struct Operation {
+  Request request;
+  OpenFile* file;
+  std::uint32_t resubmits;
   asio::any_completion_handler<void(int)> handler;
 };
 
+/// Operations wait in queue_ until one posted submit() per round of the executor moves them to the
+/// kernel; collect() runs when the eventfd fires, and resumes the callers through the executor.
 class UringDevice final : public env::BlockDevice {
  public:
-  UringDevice(asio::io_context& context, UringOptions options, std::unique_ptr<Ring> ring)
-      : options_(options),
-        executor_(context.get_executor()),
-        ring_(std::move(ring)),
-        event_(context, ring_->event_fd()),
-        retry_(context),
-        helper_(1) {
-    Status files = ring_->register_files(options_.registered_files);
-    if (files.ok()) {
-      for (int slot = static_cast<int>(options_.registered_files) - 1; slot >= 0; --slot) {
-        free_slots_.push_back(slot);
-      }
-    } else {
-      log_info("io", "files are not registered with io_uring: " + files.to_string());
-    }
-    stats_.registered_files = !free_slots_.empty();
-    if (options_.register_buffers) {
-      Status memory = ring_->register_buffers(kMemoryRangesMax);
-      if (!memory.ok()) say_no_fixed_buffers(memory);
-      buffers_ready_ = memory.ok();
-    }
-  }
-
-  ~UringDevice() override {
-    helper_.join();
-    queue_.clear();
-    ring_->drop_unsubmitted([this](void* data) { forget(static_cast<Operation*>(data)); });
-    // The kernel may still write into memory that is about to be freed.
-    while (!in_flight_.empty()) {
-      ring_->wait();
-      ring_->collect([this](void* data, int) { forget(static_cast<Operation*>(data)); });
-    }
-    event_.release();  // the ring owns it
-  }
+  UringDevice(asio::io_context& context, UringOptions options, std::unique_ptr<Ring> ring);
+  ~UringDevice() override;
+  /// Hangs the ring's eventfd into the context.
+  Status attach();
 
   Task<Result<env::DeviceFile>> open(std::string path, env::DeviceOpen mode,
-                                     std::uint64_t allocate_bytes) override {
-    auto work = [path, mode, allocate_bytes] { return open_direct(path, mode, allocate_bytes); };
-    auto opened = co_await run_on(helper_.get_executor(), std::move(work));
-    if (!opened) co_return fail(std::move(opened).error());
-    const env::DeviceFile handle{++last_file_};
-    OpenFile& file = files_[handle.value];
-    file.descriptor = *std::move(opened);
-    if (!free_slots_.empty() && ring_->set_file(static_cast<std::uint32_t>(free_slots_.back()),
-                                                file.descriptor.get())) {
-      file.slot = free_slots_.back();
-      free_slots_.pop_back();
-    }
-    co_return handle;
-  }
-
-  void close(env::DeviceFile handle) override {
-    const auto found = files_.find(handle.value);
-    if (found == files_.end()) return;
-    found->second.closing = true;
-    close_if_unused(found->first, found->second);
-  }
-
+                                     std::uint64_t allocate_bytes) override;
+  void close(env::DeviceFile handle) override;
   Task<int> write_at(env::DeviceFile file, std::uint64_t offset, Bytes data) override {
     // The kernel only reads from it.
-    return start(Kind::kWrite, file, offset, const_cast<std::byte*>(data.data()), data.size());
+    return start({Kind::kWrite, file, offset, const_cast<std::byte*>(data.data()), data.size()});
   }
   Task<int> read_at(env::DeviceFile file, std::uint64_t offset, MutableBytes into) override {
-    return start(Kind::kRead, file, offset, into.data(), into.size());
+    return start({Kind::kRead, file, offset, into.data(), into.size()});
   }
   Task<int> flush(env::DeviceFile file) override {
-    return start(Kind::kFlush, file, 0, nullptr, 0);
+    return start({Kind::kFlush, file, 0, nullptr, 0});
   }
   Task<int> punch(env::DeviceFile file, std::uint64_t offset, std::uint64_t length) override {
-    return start(Kind::kPunch, file, offset, nullptr, length);
+    return start({Kind::kPunch, file, offset, nullptr, length});
   }
-
-  Task<int> truncate(env::DeviceFile handle, std::uint64_t length) override {
-    OpenFile* file = usable(handle);
-    if (file == nullptr) co_return -EBADF;
-    ++file->in_use;
-    const int fd = file->descriptor.get();
-    auto work = [fd, length] {
-      return ::ftruncate(fd, static_cast<off_t>(length)) == 0 ? 0 : -errno;
-    };
-    const int result = co_await run_on(helper_.get_executor(), std::move(work));
-    release(handle);
-    co_return result;
-  }
-
-  std::int64_t next_data(env::DeviceFile handle, std::uint64_t from) override {
-    OpenFile* file = usable(handle);
-    if (file == nullptr) return -EBADF;
-    const off_t at = ::lseek(file->descriptor.get(), static_cast<off_t>(from), SEEK_DATA);
-    if (at >= 0) return at;
-    if (errno == ENXIO) return ::lseek(file->descriptor.get(), 0, SEEK_END);
-    return errno == EINVAL ? static_cast<std::int64_t>(from) : -errno;
-  }
-
-  Result<std::uint64_t> file_bytes(env::DeviceFile handle) override {
-    OpenFile* file = usable(handle);
-    struct stat info {};
-    if (file == nullptr || ::fstat(file->descriptor.get(), &info) != 0) {
-      return fail(status_from_errno(file == nullptr ? EBADF : errno, "file length"));
-    }
-    return static_cast<std::uint64_t>(info.st_size);
-  }
-
-  void register_memory(MutableBytes memory) override {
-    if (!buffers_ready_ || ranges_.size() == kMemoryRangesMax) return;
-    Status set = ring_->set_buffer(static_cast<std::uint32_t>(ranges_.size()), memory);
-    if (!set.ok()) return say_no_fixed_buffers(set);
-    ranges_.push_back(memory);
-    stats_.fixed_buffers = true;
-  }
+  Task<int> truncate(env::DeviceFile handle, std::uint64_t length) override;
+  std::int64_t next_data(env::DeviceFile handle, std::uint64_t from) override;
+  Result<std::uint64_t> file_bytes(env::DeviceFile handle) override;
+  void register_memory(MutableBytes memory) override;
 
   UringStats stats() const { return stats_; }
 
  private:
-  static void say_no_fixed_buffers(const Status& why) {
-    log_info("io", "memory is not registered with io_uring, transfers cost a little more CPU: " +
-                       why.to_string());
+  using Handler = asio::any_completion_handler<void(int)>;
+
+  OpenFile* usable(env::DeviceFile handle);
+  void release(env::DeviceFile handle, OpenFile& file);
+  void close_if_unused(env::DeviceFile handle, OpenFile& file);
+
+  Task<int> start(Request request);
+  void enqueue(const Request& request, Handler handler);
+  Operation& new_operation(const Request& request, OpenFile& file, Handler handler);
+  void schedule_submit();
+  void submit();
+  void submit_again_later(int error);
+  void prepare(Operation& operation);
+  int range_of(const Request& request) const;
+
+  void watch();
+  void collect();
+  void completed(Operation& operation, int result);
+  void finish(Operation& operation, int result);
+  void count(const Request& request, int result);
+  void resume(Handler handler, int result);
+
+  /// A handler for the context that does nothing once the device is gone: the context outlives it.
+  template <class Call>
+  auto while_alive(Call call) {
+    return
+        [alive = std::weak_ptr<const bool>(alive_), call = std::move(call)](auto&&... arguments) {
+          if (!alive.expired()) call(arguments...);
+        };
   }
 
-  OpenFile* usable(env::DeviceFile handle) {
-    const auto found = files_.find(handle.value);
-    return found == files_.end() || found->second.closing ? nullptr : &found->second;
-  }
-
-  void release(env::DeviceFile handle) {
-    OpenFile& file = files_.at(handle.value);
-    --file.in_use;
-    close_if_unused(handle.value, file);
-  }
-
-  void close_if_unused(std::uint64_t key, OpenFile& file) {
-    if (!file.closing || file.in_use != 0) return;
-    if (file.slot != kNoSlot) {
-      ring_->set_file(static_cast<std::uint32_t>(file.slot), -1);
-      free_slots_.push_back(file.slot);
-    }
-    files_.erase(key);
-  }
-
-  Task<int> start(Kind kind, env::DeviceFile handle, std::uint64_t offset, std::byte* data,
-                  std::uint64_t length) {
-    OpenFile* file = usable(handle);
-    if (file == nullptr) co_return -EBADF;
-    if (queue_.size() >= kDeviceQueueMax) co_return -EAGAIN;
-    ++file->in_use;
-    auto enqueue = [this, kind, handle, offset, data, length](auto handler) {
-      auto operation = std::make_unique<Operation>(
-          Operation{kind, handle, offset, data, length, 0, std::move(handler)});
-      queue_.push_back(std::move(operation));
-      schedule_submit();
-    };
-    co_return co_await asio::async_initiate<const asio::use_awaitable_t<>, void(int)>(
-        std::move(enqueue), asio::use_awaitable);
-  }
-
-  // ---- submission: once per round of the executor, so that a burst costs one system call --------
-
-  void schedule_submit() {
-    if (submit_scheduled_) return;
-    submit_scheduled_ = true;
-    asio::post(executor_, [this] {
-      submit_scheduled_ = false;
-      submit();
-    });
-  }
-
-  void submit() {
-    while (!queue_.empty() && in_flight_.size() < options_.depth) {
-      std::unique_ptr<Operation> operation = std::move(queue_.front());
-      queue_.pop_front();
-      prepare(*operation);
-      Operation* key = operation.get();
-      in_flight_.emplace(key, std::move(operation));
-    }
-    stats_.in_flight_max =
-        std::max(stats_.in_flight_max, static_cast<std::uint32_t>(in_flight_.size()));
-    if (in_flight_.empty()) return;
-    ++stats_.submit_calls;
-    if (!ring_->submit() && !retrying_) {
-      retrying_ = true;
-      retry_.expires_after(kSubmitRetryAfter);
-      retry_.async_wait([this](boost::system::error_code error) {
-        if (error == asio::error::operation_aborted) return;
-        retrying_ = false;
-        submit();
-      });
-    }
-    watch();
-  }
-
-  void prepare(Operation& operation) {
-    const OpenFile& file = files_.at(operation.file.value);
-    io_uring_sqe* entry = ring_->next_entry();
-    const int fd = file.slot != kNoSlot ? file.slot : file.descriptor.get();
-    const auto length = static_cast<unsigned>(operation.length);
-    const int range = operation.data != nullptr ? range_of(operation) : -1;
-    switch (operation.kind) {
-      case Kind::kRead:
-        if (range >= 0) {
-          io_uring_prep_read_fixed(entry, fd, operation.data, length, operation.offset, range);
-        } else {
-          io_uring_prep_read(entry, fd, operation.data, length, operation.offset);
-        }
-        break;
-      case Kind::kWrite:
-        if (range >= 0) {
-          io_uring_prep_write_fixed(entry, fd, operation.data, length, operation.offset, range);
-        } else {
-          io_uring_prep_write(entry, fd, operation.data, length, operation.offset);
-        }
-        break;
-      case Kind::kFlush: io_uring_prep_fsync(entry, fd, IORING_FSYNC_DATASYNC); break;
-      case Kind::kPunch:
-        io_uring_prep_fallocate(entry, fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                                static_cast<off_t>(operation.offset),
-                                static_cast<off_t>(operation.length));
-        break;
-    }
-    if (file.slot != kNoSlot) entry->flags |= IOSQE_FIXED_FILE;
-    io_uring_sqe_set_data(entry, &operation);
-  }
-
-  /// Slot of the registered memory that holds all of the operation's, or -1.
-  int range_of(const Operation& operation) const {
-    for (std::size_t i = 0; i < ranges_.size(); ++i) {
-      const std::byte* begin = ranges_[i].data();
-      const std::byte* end = begin + ranges_[i].size();
-      if (operation.data >= begin && operation.data + operation.length <= end) {
-        return static_cast<int>(i);
-      }
-    }
-    return -1;
-  }
-
-  // ---- completion --------------------------------------------------------------------------------
-
-  void watch() {
-    if (watching_ || in_flight_.empty()) return;
-    watching_ = true;
-    event_.async_wait(asio::posix::stream_descriptor::wait_read,
-                      [this](boost::system::error_code error) {
-                        if (error == asio::error::operation_aborted) return;
-                        watching_ = false;
-                        collect();
-                      });
-  }
-
-  void collect() {
-    std::uint64_t ignored;
-    [[maybe_unused]] const auto got = ::read(ring_->event_fd(), &ignored, sizeof ignored);
-    std::vector<std::pair<std::unique_ptr<Operation>, int>> done;
-    const bool all = ring_->collect([this, &done](void* data, int result) {
-      auto node = in_flight_.extract(static_cast<Operation*>(data));
-      done.emplace_back(std::move(node.mapped()), result);
-    });
-    if (!all) asio::post(executor_, [this] { collect(); });
-    for (auto& [operation, result] : done) finish(std::move(operation), result);
-    if (!queue_.empty()) schedule_submit();
-    watch();
-  }
-
-  void finish(std::unique_ptr<Operation> operation, int result) {
-    // A flush is never repeated: the kernel may have dropped what it could not write.
-    const bool passing = result == -EINTR || result == -EAGAIN;
-    if (passing && operation->kind != Kind::kFlush && operation->retries < kRetriesMax) {
-      ++operation->retries;
-      ++stats_.resubmitted;
-      queue_.push_front(std::move(operation));
-      return schedule_submit();
-    }
-    count(*operation, result);
-    release(operation->file);
-    std::move(operation->handler)(result);
-  }
-
-  void count(const Operation& operation, int result) {
-    const auto bytes = static_cast<std::uint64_t>(std::max(result, 0));
-    switch (operation.kind) {
-      case Kind::kRead:
-        ++stats_.reads;
-        stats_.read_bytes += bytes;
-        break;
-      case Kind::kWrite:
-        ++stats_.writes;
-        stats_.written_bytes += bytes;
-        break;
-      case Kind::kFlush: ++stats_.flushes; break;
-      case Kind::kPunch: ++stats_.punches; break;
-    }
-  }
-
-  void forget(Operation* operation) { in_flight_.erase(operation); }
-
-  UringOptions options_;
-  Executor executor_;
+  const UringOptions options_;
+  asio::io_context& context_;
+  std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
   std::unique_ptr<Ring> ring_;
   asio::posix::stream_descriptor event_;
-  asio::steady_timer retry_;
-  asio::thread_pool helper_;
+  /// Longer than the eventfd's counter, so that a read of it is short and Asio does not try
+  /// another.
+  std::array<std::uint64_t, 2> event_count_{};
+  asio::steady_timer refused_;
+  std::uint32_t refusals_ = 0;
   UringStats stats_;
+
   std::uint64_t last_file_ = 0;
   std::unordered_map<std::uint64_t, OpenFile> files_;
   std::vector<int> free_slots_;
-  std::vector<MutableBytes> ranges_;
+  std::vector<MutableBytes> ranges_;  ///< index = slot in the ring's table; empty: slot unused
   bool buffers_ready_ = false;
-  std::deque<std::unique_ptr<Operation>> queue_;
-  std::unordered_map<Operation*, std::unique_ptr<Operation>> in_flight_;
+
+  std::deque<Operation> operations_;  ///< never shrinks: bounded by depth and queue
+  std::vector<Operation*> free_operations_;
+  std::deque<Operation*> queue_;
+  std::uint32_t in_flight_ = 0;  ///< given to the ring, completion not seen
   bool submit_scheduled_ = false;
+  bool refused_waiting_ = false;
   bool watching_ = false;
-  bool retrying_ = false;
+
+  asio::thread_pool helper_{1};  ///< last: frames that die with it may still call close()
 };
+
+void say_no_fixed_buffers(const Status& why) {
+  log_info("io", "memory is not registered with io_uring, transfers cost a little more CPU: " +
+                     why.to_string());
+}
+
+UringDevice::UringDevice(asio::io_context& context, UringOptions options,
+                         std::unique_ptr<Ring> ring)
+    : options_(options),
+      context_(context),
+      ring_(std::move(ring)),
+      event_(context),
+      refused_(context) {
+  if (options_.registered_files > 0) {
+    if (Status files = ring_->register_files(options_.registered_files); !files.ok()) {
+      log_info("io", "files are not registered with io_uring, operations cost a little more CPU: " +
+                         files.to_string());
+    } else {
+      stats_.registered_files = true;
+      for (auto slot = static_cast<int>(options_.registered_files); slot > 0; --slot) {
+        free_slots_.push_back(slot - 1);
+      }
+    }
+  }
+  if (!options_.register_buffers) return;
+  Status memory = ring_->register_buffers(kMemoryRangesMax);
+  buffers_ready_ = memory.ok();
+  if (!memory.ok()) say_no_fixed_buffers(memory);
+}
+
+Status UringDevice::attach() {
+  boost::system::error_code error;
+  event_.assign(ring_->event_fd(), error);
+  if (error) return status_from_errno(error.value(), "watch the eventfd of io_uring");
+  return {};
+}
+
+UringDevice::~UringDevice() {
+  alive_.reset();
+  helper_.stop();
+  helper_.join();
+  CAIRN_CHECK(in_flight_ == 0 || ring_->on_its_thread());
+  ring_->drop_unsubmitted([this](void*) { --in_flight_; });
+  // The kernel may still read from and write into memory that is about to be freed.
+  while (in_flight_ > 0) {
+    ring_->wait();
+    ring_->collect([this](void*, int) { --in_flight_; });
+  }
+  // Coroutines that wait here never go on; their frames may call close() while they die.
+  std::vector<Handler> abandoned;
+  for (Operation& operation : operations_) abandoned.push_back(std::move(operation.handler));
+  abandoned.clear();
+  if (event_.is_open()) event_.release();  // the ring owns it
+}
+
+// ---- files
+// -----------------------------------------------------------------------------------------
+
+Task<Result<env::DeviceFile>> UringDevice::open(std::string path, env::DeviceOpen mode,
+                                                std::uint64_t allocate_bytes) {
+  auto work = [path, mode, allocate_bytes] { return open_direct(path, mode, allocate_bytes); };
+  CO_TRY(Descriptor descriptor, co_await run_on(helper_.get_executor(), std::move(work)));
+  const env::DeviceFile handle{++last_file_};
+  OpenFile& file = files_[handle.value];
+  file.descriptor = std::move(descriptor);
+  if (free_slots_.empty()) co_return handle;
+  const int slot = free_slots_.back();
+  if (ring_->set_file(static_cast<std::uint32_t>(slot), file.descriptor.get())) {
+    file.slot = slot;
+    free_slots_.pop_back();
+  }
+  co_return handle;
+}
+
+void UringDevice::close(env::DeviceFile handle) {
+  OpenFile* file = usable(handle);
+  if (file == nullptr) return;
+  file->closing = true;
+  close_if_unused(handle, *file);
+}
+
+OpenFile* UringDevice::usable(env::DeviceFile handle) {
+  const auto found = files_.find(handle.value);
+  return found == files_.end() || found->second.closing ? nullptr : &found->second;
+}
+
+void UringDevice::release(env::DeviceFile handle, OpenFile& file) {
+  --file.in_use;
+  close_if_unused(handle, file);
+}
+
+void UringDevice::close_if_unused(env::DeviceFile handle, OpenFile& file) {
+  if (!file.closing || file.in_use != 0) return;
+  if (file.slot != kNoSlot) {
+    ring_->set_file(static_cast<std::uint32_t>(file.slot), -1);
+    free_slots_.push_back(file.slot);
+  }
+  // The last close of an unlinked segment frees its blocks: not a thing to wait for here.
+  asio::post(helper_, [descriptor = std::move(file.descriptor)] {});
+  files_.erase(handle.value);
+}
+
+Task<int> UringDevice::truncate(env::DeviceFile handle, std::uint64_t length) {
+  OpenFile* file = usable(handle);
+  if (file == nullptr) co_return -EBADF;
+  ++file->in_use;
+  auto work = [fd = file->descriptor.get(), length] {
+    int result = 0;
+    do {
+      result = ::ftruncate(fd, static_cast<off_t>(length));
+    } while (result != 0 && errno == EINTR);
+    return result == 0 ? 0 : -errno;
+  };
+  const int result = co_await run_on(helper_.get_executor(), std::move(work));
+  release(handle, *file);
+  co_return result;
+}
+
+std::int64_t UringDevice::next_data(env::DeviceFile handle, std::uint64_t from) {
+  const OpenFile* file = usable(handle);
+  if (file == nullptr) return -EBADF;
+  const off_t at = ::lseek(file->descriptor.get(), static_cast<off_t>(from), SEEK_DATA);
+  if (at >= 0) return at;
+  if (errno == EINVAL) return static_cast<std::int64_t>(from);  // the file system can't say
+  if (errno != ENXIO) return -errno;
+  const off_t end = ::lseek(file->descriptor.get(), 0, SEEK_END);
+  return end >= 0 ? end : -errno;
+}
+
+Result<std::uint64_t> UringDevice::file_bytes(env::DeviceFile handle) {
+  const OpenFile* file = usable(handle);
+  struct stat info{};
+  if (file == nullptr || ::fstat(file->descriptor.get(), &info) != 0) {
+    return fail(status_from_errno(file == nullptr ? EBADF : errno,
+                                  "length of device file " + std::to_string(handle.value)));
+  }
+  return static_cast<std::uint64_t>(info.st_size);
+}
+
+void UringDevice::register_memory(MutableBytes memory) {
+  if (!buffers_ready_) return;
+  while (!memory.empty()) {
+    const MutableBytes range = memory.first(std::min(memory.size(), kMemoryRangeBytesMax));
+    if (ranges_.size() == kMemoryRangesMax) {
+      return say_no_fixed_buffers(
+          Status(Code::kInvalid,
+                 "more than " + std::to_string(kMemoryRangesMax) + " ranges of at most 1 GiB"));
+    }
+    Status set = ring_->set_buffer(static_cast<std::uint32_t>(ranges_.size()), range);
+    if (!set.ok()) return say_no_fixed_buffers(set);
+    ranges_.push_back(range);
+    stats_.fixed_buffers = true;
+    memory = memory.subspan(range.size());
+  }
+}
+
+// ---- submission: once per round of the executor, so that a burst costs one system call
+// -------------
+
+Task<int> UringDevice::start(Request request) {
+  CAIRN_CHECK(request.kind == Kind::kFlush || request.kind == Kind::kPunch ||
+              (is_aligned(request.offset, kPageBytes) && is_aligned(request.length, kPageBytes) &&
+               is_aligned(reinterpret_cast<std::uintptr_t>(request.data), kPageBytes)));
+  auto initiate = [this, request](auto handler) { enqueue(request, std::move(handler)); };
+  return asio::async_initiate<const asio::use_awaitable_t<>, void(int)>(std::move(initiate),
+                                                                        asio::use_awaitable);
+}
+
+void UringDevice::enqueue(const Request& request, Handler handler) {
+  OpenFile* file = usable(request.file);
+  if (file == nullptr) return resume(std::move(handler), -EBADF);
+  // The free part of the ring takes the head of the queue at the end of this round.
+  const std::size_t waiting_max = kDeviceQueueMax + (options_.depth - in_flight_);
+  if (queue_.size() >= waiting_max) return resume(std::move(handler), -EAGAIN);
+  ++file->in_use;
+  queue_.push_back(&new_operation(request, *file, std::move(handler)));
+  schedule_submit();
+}
+
+Operation& UringDevice::new_operation(const Request& request, OpenFile& file, Handler handler) {
+  if (free_operations_.empty()) free_operations_.push_back(&operations_.emplace_back());
+  Operation& operation = *free_operations_.back();
+  free_operations_.pop_back();
+  operation = Operation{request, &file, 0, std::move(handler)};
+  return operation;
+}
+
+void UringDevice::schedule_submit() {
+  if (submit_scheduled_) return;
+  submit_scheduled_ = true;
+  asio::post(context_, while_alive([this] {
+               submit_scheduled_ = false;
+               submit();
+             }));
+}
+
+void UringDevice::submit() {
+  while (!queue_.empty() && in_flight_ < options_.depth && ring_->has_room()) {
+    Operation& operation = *queue_.front();
+    queue_.pop_front();
+    prepare(operation);
+    ++in_flight_;
+  }
+  stats_.in_flight_max = std::max(stats_.in_flight_max, in_flight_);
+  if (ring_->is_empty()) return watch();
+  ++stats_.submit_calls;
+  if (const int error = ring_->submit(); error == 0) {
+    refusals_ = 0;
+  } else {
+    submit_again_later(error);
+  }
+  watch();
+}
+
+void UringDevice::submit_again_later(int error) {
+  if (Ring::is_transient(error) && ++refusals_ < kRefusalsMax) {
+    if (std::exchange(refused_waiting_, true)) return;
+    refused_.expires_after(kRefusedPause);
+    refused_.async_wait(while_alive([this](const boost::system::error_code&) {
+      refused_waiting_ = false;
+      submit();
+    }));
+    return;
+  }
+  refusals_ = 0;
+  log_error("io", std::string(status_from_errno(-error, "submit to io_uring").message()) +
+                      "; the operations fail");
+  ring_->drop_unsubmitted([this](void* data) {
+    --in_flight_;
+    finish(*static_cast<Operation*>(data), -EIO);
+  });
+  if (!queue_.empty()) schedule_submit();
+}
+
+void UringDevice::prepare(Operation& operation) {
+  const Request& request = operation.request;
+  const OpenFile& file = *operation.file;
+  io_uring_sqe* entry = ring_->next_entry();
+  const int fd = file.slot != kNoSlot ? file.slot : file.descriptor.get();
+  const auto length = static_cast<unsigned>(std::min(request.length, kTransferBytesMax));
+  const int range = range_of(request);
+  switch (request.kind) {
+    case Kind::kRead:
+      if (range >= 0) {
+        io_uring_prep_read_fixed(entry, fd, request.data, length, request.offset, range);
+      } else {
+        io_uring_prep_read(entry, fd, request.data, length, request.offset);
+      }
+      break;
+    case Kind::kWrite:
+      if (range >= 0) {
+        io_uring_prep_write_fixed(entry, fd, request.data, length, request.offset, range);
+      } else {
+        io_uring_prep_write(entry, fd, request.data, length, request.offset);
+      }
+      break;
+    case Kind::kFlush:
+      io_uring_prep_fsync(entry, fd, IORING_FSYNC_DATASYNC);
+      break;
+    case Kind::kPunch:
+      io_uring_prep_fallocate(entry, fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                              static_cast<off_t>(request.offset),
+                              static_cast<off_t>(request.length));
+      break;
+  }
+  if (file.slot != kNoSlot) entry->flags |= IOSQE_FIXED_FILE;
+  io_uring_sqe_set_data(entry, &operation);
+}
+
+/// Slot of the registered memory that holds all of the request's, or -1.
+int UringDevice::range_of(const Request& request) const {
+  if (request.data == nullptr) return -1;
+  for (std::size_t i = 0; i < ranges_.size(); ++i) {
+    const std::byte* begin = ranges_[i].data();
+    const std::byte* end = begin + ranges_[i].size();
+    if (request.data >= begin && request.data < end &&
+        request.length <= static_cast<std::uint64_t>(end - request.data)) {
+      return static_cast<int>(i);
+    }
+  }
+  return -1;
+}
+
+// ---- completion
+// --------------------------------------------------------------------------------------
+
+/// Only while something is in flight: an idle device does not keep the context running.
+void UringDevice::watch() {
+  if (watching_ || in_flight_ == 0) return;
+  watching_ = true;
+  event_.async_read_some(asio::buffer(event_count_),
+                         while_alive([this](const boost::system::error_code&, std::size_t) {
+                           watching_ = false;
+                           collect();
+                         }));
+}
+
+void UringDevice::collect() {
+  const bool all = ring_->collect(
+      [this](void* data, int result) { completed(*static_cast<Operation*>(data), result); });
+  if (!all) asio::post(context_, while_alive([this] { collect(); }));
+  // Posted behind the resumed callers, so that what they start goes to the kernel with it.
+  if (!queue_.empty()) schedule_submit();
+  watch();
+}
+
+void UringDevice::completed(Operation& operation, int result) {
+  --in_flight_;
+  // A flush is never repeated: the kernel may have dropped what it could not write.
+  const bool passing = result == -EINTR || result == -EAGAIN;
+  if (passing && operation.request.kind != Kind::kFlush && operation.resubmits < kResubmitsMax) {
+    ++operation.resubmits;
+    ++stats_.resubmitted;
+    queue_.push_front(&operation);
+    return;
+  }
+  count(operation.request, result);
+  finish(operation, result);
+}
+
+void UringDevice::finish(Operation& operation, int result) {
+  Handler handler = std::move(operation.handler);
+  const env::DeviceFile file = operation.request.file;
+  OpenFile& open_file = *operation.file;
+  free_operations_.push_back(&operation);
+  release(file, open_file);
+  resume(std::move(handler), result);
+}
+
+void UringDevice::count(const Request& request, int result) {
+  const auto bytes = static_cast<std::uint64_t>(std::max(result, 0));
+  switch (request.kind) {
+    case Kind::kRead:
+      ++stats_.reads;
+      stats_.read_bytes += bytes;
+      break;
+    case Kind::kWrite:
+      ++stats_.writes;
+      stats_.written_bytes += bytes;
+      break;
+    case Kind::kFlush:
+      ++stats_.flushes;
+      break;
+    case Kind::kPunch:
+      ++stats_.punches;
+      break;
+  }
+}
+
+/// Never from inside the call that started the operation, nor from inside collect(): the caller may
+/// destroy the device.
+void UringDevice::resume(Handler handler, int result) {
+  asio::post(context_,
+             [handler = std::move(handler), result]() mutable { std::move(handler)(result); });
+}
 
 }  // namespace
 
 Result<std::unique_ptr<env::BlockDevice>> make_uring_device(asio::io_context& context,
                                                             UringOptions options) {
-  CAIRN_CHECK(options.depth > 0);
+  if (options.depth == 0 || options.depth > kDepthMax) {
+    return fail(Code::kInvalid, "device depth is " + std::to_string(options.depth) +
+                                    "; it must be between 1 and " + std::to_string(kDepthMax));
+  }
   TRY(auto ring, Ring::make(options.depth));
-  return std::make_unique<UringDevice>(context, options, std::move(ring));
+  std::unique_ptr<UringDevice> device;
+  try {  // Asio throws when a thread or its own descriptors can't be had
+    device = std::make_unique<UringDevice>(context, options, std::move(ring));
+  } catch (const std::exception& error) {
+    return fail(Code::kUnavailable, std::string("io_uring device: ") + error.what());
+  }
+  TRY_VOID(device->attach());
+  return device;
 }
 
 UringStats uring_stats(const env::BlockDevice& device) {

@@ -35,8 +35,8 @@ struct UringStats {
   bool registered_files = false;
 };
 
-/// Makes the device for `context`'s thread.  When registration is refused (locked memory) it goes on
-/// without and logs once; kUnavailable (no_descriptors) when the ring itself can't be made.
+/// Makes the device for `context`'s thread.  When registration is refused (locked memory) it goes
+/// on without and logs once; kUnavailable (no_descriptors) when the ring itself can't be made.
 Result<std::unique_ptr<env::BlockDevice>> make_uring_device(boost::asio::io_context& context,
                                                             UringOptions options);
 /// The statistics of a device made by make_uring_device.
