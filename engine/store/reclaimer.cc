@@ -39,7 +39,7 @@ Task<Status> Reclaimer::run() {
     Status done = co_await drop_empty_segments();
     if (done.ok()) done = co_await give_back_some();
     if (done.code() == Code::kUnavailable) {  // out of descriptors, for example: nothing is wrong
-      log_warn("store", done.with_context("giving blocks back, trying again").to_string());
+      log_warn("store", "giving blocks back, trying again: " + done.to_string());
       co_await work_.wait_until(env_.clock, env_.clock.now() + kRetryAfter);
     } else if (!done.ok()) {
       // Nothing is lost: the dead records stay, and the next start tries again.

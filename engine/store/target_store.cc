@@ -70,9 +70,9 @@ void TargetStore::Impl::fail_target(const Status& error) {
   syncer.fail(check_writable());
   auto persist = [](Impl* self) -> Task<Status> {
     std::string why(self->failure.message().substr(0, kFailureBytesMax));
-    auto remember = [why](Superblock& superblock) {
-      superblock.failed = true;
-      superblock.failure = why;
+    auto remember = [why](Superblock& s) {
+      s.failed = true;
+      s.failure = why;
     };
     // Best effort: the device that fails may be the one that should remember it.
     (co_await self->superblock.update(remember)).ignore();
