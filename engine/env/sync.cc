@@ -35,7 +35,9 @@ void Event::wake_all() {
 
 Task<bool> Event::wait_for(std::shared_ptr<Waiter> waiter) {
   auto suspend = [this, waiter](auto handler) {
-    waiter->handler = std::move(handler);
+    // By swap: the move assignment of Boost 1.81's any_completion_handler calls itself for ever.
+    decltype(Waiter::handler) erased(std::move(handler));
+    erased.swap(waiter->handler);
     waiters_.push_back(waiter);
   };
   co_return co_await asio::async_initiate<const asio::use_awaitable_t<>, void(bool)>(

@@ -103,7 +103,9 @@ void Ring::start() {
   if (thread_ == std::thread::id()) thread_ = std::this_thread::get_id();
   if (started_) return;
   started_ = true;
-  CAIRN_CHECK(io_uring_enable_rings(&ring_) == 0);
+  // liburing 2.3 declares io_uring_enable_rings() and does not export it.
+  CAIRN_CHECK(io_uring_register(static_cast<unsigned>(ring_.ring_fd), IORING_REGISTER_ENABLE_RINGS,
+                                nullptr, 0) == 0);
 }
 
 bool Ring::on_its_thread() const {

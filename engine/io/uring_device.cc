@@ -345,7 +345,11 @@ Operation& UringDevice::new_operation(const Request& request, OpenFile& file, Ha
   if (free_operations_.empty()) free_operations_.push_back(&operations_.emplace_back());
   Operation& operation = *free_operations_.back();
   free_operations_.pop_back();
-  operation = Operation{request, &file, 0, std::move(handler)};
+  operation.request = request;
+  operation.file = &file;
+  operation.resubmits = 0;
+  // Not assigned: the move assignment of Boost 1.81's any_completion_handler calls itself for ever.
+  operation.handler.swap(handler);
   return operation;
 }
 
