@@ -57,6 +57,7 @@ class BlockDevice {
   virtual Result<std::uint64_t> file_bytes(DeviceFile file) = 0;
 
   /// Pins memory for faster I/O on spans inside it.  A failure only costs speed; it is logged once.
+  /// `memory` stays mapped as long as the device lives.
   virtual void register_memory(MutableBytes memory) = 0;
 };
 

@@ -2,8 +2,14 @@
 //
 // O_DIRECT files, registered files and memory, batched submission (one submit per round of the
 // executor), at most kDeviceDepth operations in flight and kDeviceQueueMax waiting, completions
-// through the ring's eventfd into the executor.  Names are opened, allocated and truncated on a
-// helper thread, because those calls can't be bounded by the ring.
+// through the ring's eventfd into the executor.  Names are opened, allocated, truncated and closed
+// on a helper thread, because those calls can't be bounded by the ring.
+//
+// Made on any thread; from its first operation on it belongs to the thread that runs the context
+// (SINGLE_ISSUER), and is destroyed there, or anywhere once nothing is in flight.  The destructor
+// waits until the kernel has let go of all memory; coroutines that wait for an operation never go
+// on, and end when the context runs next or is destroyed.  So: device, then one poll() of the
+// context (or better, join the coroutines first), then pools, then the context.
 #pragma once
 
 #include <cstdint>
