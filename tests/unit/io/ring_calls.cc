@@ -25,13 +25,24 @@ Function* next(const char* name) {
 using cairn::testing::next;
 using cairn::testing::ring_calls;
 
+/// Makes the real call and shows the hook what it brought.
+static int call_kernel(const char* name, io_uring* ring) {
+  const unsigned before = *ring->cq.ktail;
+  const int result = next<int(io_uring*)>(name)(ring);
+  if (!ring_calls().completion) return result;
+  for (unsigned at = before; at != *ring->cq.ktail; ++at) {
+    ring_calls().completion(ring->cq.cqes[at & ring->cq.ring_mask]);
+  }
+  return result;
+}
+
 extern "C" int io_uring_submit(io_uring* ring) {
   ++ring_calls().submits;
   if (ring_calls().submit) {
     const int result = ring_calls().submit();
     if (result != cairn::testing::RingCalls::pass) return result;
   }
-  return next<int(io_uring*)>("io_uring_submit")(ring);
+  return call_kernel("io_uring_submit", ring);
 }
 
 extern "C" int io_uring_queue_init_params(unsigned entries, io_uring* ring, io_uring_params* p) {
@@ -42,13 +53,7 @@ extern "C" int io_uring_queue_init_params(unsigned entries, io_uring* ring, io_u
 }
 
 extern "C" int io_uring_get_events(io_uring* ring) {
-  const unsigned before = *ring->cq.ktail;
-  const int result = next<int(io_uring*)>("io_uring_get_events")(ring);
-  if (!ring_calls().completion) return result;
-  for (unsigned at = before; at != *ring->cq.ktail; ++at) {
-    ring_calls().completion(ring->cq.cqes[at & ring->cq.ring_mask]);
-  }
-  return result;
+  return call_kernel("io_uring_get_events", ring);
 }
 
 extern "C" int io_uring_register_files_sparse(io_uring* ring, unsigned count) {

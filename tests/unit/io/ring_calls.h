@@ -16,7 +16,8 @@ struct RingCalls {
   std::function<int()> submit;
   /// Set-up flags that this "kernel" does not know.
   unsigned unknown_setup_flags = 0;
-  /// Called for each completion that io_uring_get_events brought; may change it.
+  /// Called for each completion that a system call of ours brought; may change it.  Without
+  /// deferred completions (before Linux 6.1) the kernel also posts them by itself, unseen.
   std::function<void(io_uring_cqe&)> completion;
   bool refuse_direct = false;        ///< fcntl(F_SETFL, O_DIRECT) fails with EINVAL
   bool refuse_registration = false;  ///< tables of files and memory are refused with ENOMEM
