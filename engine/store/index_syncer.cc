@@ -39,6 +39,7 @@ void IndexSyncer::stop() {
 
 void IndexSyncer::fail(const Status& error) {
   if (error_.ok()) error_ = error;
+  error_.ignore();  // told to every caller from now on
   done_.pulse();
   work_.set();
 }

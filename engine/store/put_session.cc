@@ -14,9 +14,9 @@ namespace {
 Task<Status> write_piece(TargetStore::Impl& store, SegmentNumber segment, std::uint64_t offset,
                          io::Piece piece, std::uint64_t begin, std::uint64_t end) {
   auto file = co_await store.segments.file(segment);
-  Status written = file ? co_await io::write_fully(store.env.device, (*file)->get(), offset,
-                                                   piece.memory().subspan(begin, end - begin))
-                        : std::move(file).error();
+  if (!file) co_return std::move(file).error();
+  Status written = co_await io::write_fully(store.env.device, (*file)->get(), offset,
+                                            piece.memory().subspan(begin, end - begin));
   // Running out of space or descriptors is nobody's broken disk.
   if (written.code() == Code::kIo) store.fail_target(written);
   co_return written;
@@ -84,6 +84,7 @@ Task<Result<PutSession>> TargetStore::Impl::begin_put(PutRequest request) {
   PutState& put = *state;
   PutSession session(std::move(state));
   co_await puts.acquire(1);
+  CO_TRY_VOID(co_await space.restore_ballast(segments.usage()));
   const std::uint64_t bytes = put.header_bytes + put.data_bytes;
   CO_TRY_VOID(space.check(bytes, request.reserved, segments.usage()));
   CO_TRY(const std::uint64_t more, space.allocatable(segments.usage()));
@@ -153,6 +154,7 @@ Status PutSession::filled(std::uint64_t bytes) {
         Bytes(put.piece.memory()).subspan(at, complete - put.checked));
     if (!verified.ok()) {
       put.error = verified;
+      put.error.ignore();  // told here; kept for the calls that follow
       return verified;
     }
     put.checked = complete;
@@ -192,6 +194,7 @@ Task<Status> PutSession::finish() {
   if (done.ok()) done = store.index_fragment(put);
   if (!done.ok()) {
     put.error = done;
+    put.error.ignore();
     co_return done;  // the destructor gives the space back
   }
   store.segments.settle(put.extent);
@@ -221,6 +224,14 @@ Status TargetStore::Impl::index_fragment(const PutState& put) {
   return {};
 }
 
+Task<Status> TargetStore::Impl::punch_and_flush(Extent extent) {
+  auto file = co_await segments.file(extent.segment);
+  if (!file) co_return std::move(file).error();
+  const int punched = co_await env.device.punch((*file)->get(), extent.offset, extent.bytes);
+  if (punched < 0) co_return status_from_errno(-punched, "giving an abandoned put's space back");
+  co_return co_await segments.flush(extent.segment);
+}
+
 void TargetStore::Impl::abandon(std::unique_ptr<PutState> state) {
   background.spawn(abandon_now(std::move(state)));
 }
@@ -232,14 +243,8 @@ Task<Status> TargetStore::Impl::abandon_now(std::unique_ptr<PutState> state) {
   if (put.allocated) {
     if (!failed) {
       // The mark passes only blocks that are either indexed or given back for good.
-      auto file = co_await segments.file(put.extent.segment);
-      int result = file ? co_await env.device.punch((*file)->get(), put.extent.offset,
-                                                    put.extent.bytes)
-                        : -EIO;
-      Status flushed;
-      if (result >= 0) flushed = co_await segments.flush(put.extent.segment);
-      if (result < 0) flushed = status_from_errno(-result, "giving an abandoned put's space back");
-      if (!flushed.ok()) fail_target(flushed);
+      Status punched = co_await punch_and_flush(put.extent);
+      if (!punched.ok()) fail_target(punched);
     }
     segments.settle(put.extent);
   }

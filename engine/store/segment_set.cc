@@ -52,10 +52,12 @@ Task<Result<Extent>> SegmentSet::allocate(std::uint64_t bytes,
     if (room() < bytes) {  // another put may have started one meanwhile
       const std::uint64_t size =
           round_down(std::min(segment_bytes_, new_segment_bytes_max), kPageBytes);
-      started = size < bytes ? Status(Code::kNoSpace, "no room for a segment of " +
-                                                          format_bytes(bytes) +
-                                                          "; delete fragments or add a target")
-                             : co_await start_segment(size);
+      if (size < bytes) {
+        started = Status(Code::kNoSpace, "no room for a segment of " + format_bytes(bytes) +
+                                             "; delete fragments or add a target");
+      } else {
+        started = co_await start_segment(size);
+      }
     }
     starting_.release(1);
     if (!started.ok()) co_return fail(std::move(started));

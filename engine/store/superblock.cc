@@ -116,8 +116,7 @@ Result<Superblock> decode_superblock(Bytes bytes) {
 
 Result<Superblock> load_superblock(env::Files& files, const std::string& directory) {
   std::optional<Superblock> newest;
-  Status problem(Code::kNotFound, directory + " is not a target: it has no superblock; make one "
-                                              "with `cairn target init`");
+  Status problem;
   for (const char* name : kCopies) {
     auto bytes = files.read(directory + name, kSuperblockBytes);
     if (!bytes && bytes.error().code() == Code::kNotFound) continue;
@@ -127,15 +126,19 @@ Result<Superblock> load_superblock(env::Files& files, const std::string& directo
                       : fail(Code::kCorrupt, std::string(bytes.error().message()));
     if (!copy) {
       log_warn("store", directory + name + ": " + copy.error().to_string());
-      problem.ignore();
+      problem.ignore();  // logged
       problem = std::move(copy).error().with_context(directory + name);
     } else if (!newest || copy->sequence > newest->sequence) {
       newest = *std::move(copy);
     }
   }
-  if (!newest) return fail(std::move(problem));
-  problem.ignore();  // the other copy counts
-  return *std::move(newest);
+  if (newest) {
+    problem.ignore();  // the other copy counts
+    return *std::move(newest);
+  }
+  if (!problem.ok()) return fail(std::move(problem));
+  return fail(Code::kNotFound, directory + " is not a target: it has no superblock; make one with "
+                                           "`cairn target init`");
 }
 
 Task<Status> write_superblock(env::Files& files, std::string directory, Superblock superblock) {

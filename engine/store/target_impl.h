@@ -123,6 +123,7 @@ class TargetStore::Impl {
   Task<Status> scrub_fragment(FragmentName name, FragmentRecord record);
   Task<Status> verify_extent(FragmentName name, FragmentRecord record);
   Task<Status> abandon_now(std::unique_ptr<PutState> state);
+  Task<Status> punch_and_flush(Extent extent);
   Task<Status> reclaim_after_sync(std::vector<Extent> dead);
 };
 

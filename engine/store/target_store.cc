@@ -66,6 +66,7 @@ void TargetStore::Impl::fail_target(const Status& error) {
   if (failed) return;
   failed = true;
   failure = error;
+  failure.ignore();  // told with every refusal from now on
   log_error("store", options.directory + ": the target has failed: " + error.to_string());
   syncer.fail(check_writable());
   auto persist = [](Impl* self) -> Task<Status> {
@@ -253,8 +254,9 @@ Task<Status> TargetStore::Impl::delete_fragments(std::vector<FragmentName> names
   }
   if (!present.empty()) {
     if (Status applied = index->apply(change); !applied.ok()) {
-      fail_target(applied);
-      co_return check_writable();
+      for (const Extent& extent : dead) segments.add_live(extent);
+      if (applied.code() != Code::kNoSpace) fail_target(applied);
+      co_return applied;
     }
   }
   // Also when nothing was found: an earlier delete of the same names may still wait for its sync.

@@ -33,7 +33,7 @@ std::vector<std::byte> sample_table(const layout::Geometry& geometry) {
 }
 
 /// XXH3-64 of the encoded sample.
-constexpr std::uint64_t kGoldenHeaderHash = 0;
+constexpr std::uint64_t kGoldenHeaderHash = 4808739287027255140ULL;
 constexpr layout::Geometry kSmall{4, 2, static_cast<std::uint32_t>(kUnitBytesDefault), 100'000};
 
 std::vector<std::byte> encoded(const layout::Geometry& geometry) {

