@@ -4,6 +4,9 @@
 #include <bit>
 #include <cstdint>
 #include <string>
+#include <string_view>
+
+#include "engine/base/status.h"
 
 namespace cairn {
 
@@ -27,5 +30,10 @@ constexpr std::uint64_t divide_up(std::uint64_t value, std::uint64_t by) {
 
 /// "1.5 GiB", "64 KiB", "17 B": for people, three significant digits.
 std::string format_bytes(std::uint64_t bytes);
+
+/// Reads what people type: "4096", "1GiB", "1.5 GiB", "500GB".  KB, MB, ... are powers of 1000;
+/// KiB, MiB, ... and the bare letters K, M, G, T powers of 1024; case does not matter.  Fractions
+/// are cut to whole bytes.  kInvalid names the text and what is allowed.
+Result<std::uint64_t> parse_bytes(std::string_view text);
 
 }  // namespace cairn
