@@ -1,6 +1,7 @@
 #include "engine/io/direct_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -84,6 +85,26 @@ Result<Descriptor> open_direct(const std::string& path, env::DeviceOpen mode,
     return fail(std::move(status));
   }
   return file;
+}
+
+std::int64_t next_data_of(const Descriptor& file, std::uint64_t from) {
+  const off_t at = ::lseek(file.get(), static_cast<off_t>(from), SEEK_DATA);
+  if (at >= 0) return at;
+  if (errno == EINVAL) return static_cast<std::int64_t>(from);  // the file system can't say
+  return errno == ENXIO ? length_of(file) : -errno;
+}
+
+std::int64_t length_of(const Descriptor& file) {
+  struct stat info{};
+  return ::fstat(file.get(), &info) == 0 ? info.st_size : -errno;
+}
+
+int cut(const Descriptor& file, std::uint64_t length) {
+  int result = 0;
+  do {
+    result = ::ftruncate(file.get(), static_cast<off_t>(length));
+  } while (result != 0 && errno == EINTR);
+  return result == 0 ? 0 : -errno;
 }
 
 }  // namespace cairn::io

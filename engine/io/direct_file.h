@@ -1,5 +1,5 @@
-// Opening a file for direct I/O, the blocking part: names, flags, preallocation.  No ring in here.
-// Called by UringDevice on its helper thread.
+// System calls on files that are not transfers: open for direct I/O, preallocate, cut, look for
+// data. No ring in here.  UringDevice calls those that may wait for a disk on its helper thread.
 #pragma once
 
 #include <cstdint>
@@ -32,5 +32,10 @@ class Descriptor {
 /// does not.  kNoSpace and every other failure of kCreate: nothing was left behind.  Thread: any.
 Result<Descriptor> open_direct(const std::string& path, env::DeviceOpen mode,
                                std::uint64_t allocate_bytes);
+
+/// The rest of BlockDevice that no ring does (yet): a value >= 0, or -errno.
+std::int64_t next_data_of(const Descriptor& file, std::uint64_t from);
+std::int64_t length_of(const Descriptor& file);
+int cut(const Descriptor& file, std::uint64_t length);
 
 }  // namespace cairn::io

@@ -1,8 +1,6 @@
 #include "engine/io/uring_device.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -18,13 +16,13 @@
 #include <cerrno>
 #include <deque>
 #include <exception>
-#include <unordered_map>
 #include <vector>
 
 #include "engine/base/log.h"
 #include "engine/base/units.h"
 #include "engine/env/run_on.h"
 #include "engine/io/direct_file.h"
+#include "engine/io/open_files.h"
 #include "engine/io/ring.h"
 
 namespace cairn::io {
@@ -44,16 +42,8 @@ constexpr std::uint32_t kResubmitsMax = 1000;
 constexpr auto kRefusedPause = std::chrono::milliseconds(1);
 constexpr std::uint32_t kRefusalsMax = 8000;
 constexpr std::uint32_t kDepthMax = 4096;
-constexpr int kNoSlot = -1;
 
 enum class Kind : std::uint8_t { kRead, kWrite, kFlush, kPunch };
-
-struct OpenFile {
-  Descriptor descriptor;
-  int slot = kNoSlot;        ///< in the ring's table of files
-  std::uint32_t in_use = 0;  ///< operations queued, in flight, or on the helper thread
-  bool closing = false;
-};
 
 struct Request {
   Kind kind;
@@ -105,10 +95,6 @@ class UringDevice final : public env::BlockDevice {
  private:
   using Handler = asio::any_completion_handler<void(int)>;
 
-  OpenFile* usable(env::DeviceFile handle);
-  void release(env::DeviceFile handle, OpenFile& file);
-  void close_if_unused(env::DeviceFile handle, OpenFile& file);
-
   Task<int> start(Request request);
   void enqueue(const Request& request, Handler handler);
   Operation& new_operation(const Request& request, OpenFile& file, Handler handler);
@@ -146,9 +132,7 @@ class UringDevice final : public env::BlockDevice {
   std::uint32_t refusals_ = 0;
   UringStats stats_;
 
-  std::uint64_t last_file_ = 0;
-  std::unordered_map<std::uint64_t, OpenFile> files_;
-  std::vector<int> free_slots_;
+  OpenFiles files_;
   std::vector<MutableBytes> ranges_;  ///< index = slot in the ring's table; empty: slot unused
   bool buffers_ready_ = false;
 
@@ -174,18 +158,9 @@ UringDevice::UringDevice(asio::io_context& context, UringOptions options,
       context_(context),
       ring_(std::move(ring)),
       event_(context),
-      refused_(context) {
-  if (options_.registered_files > 0) {
-    if (Status files = ring_->register_files(options_.registered_files); !files.ok()) {
-      log_info("io", "files are not registered with io_uring, operations cost a little more CPU: " +
-                         files.to_string());
-    } else {
-      stats_.registered_files = true;
-      for (auto slot = static_cast<int>(options_.registered_files); slot > 0; --slot) {
-        free_slots_.push_back(slot - 1);
-      }
-    }
-  }
+      refused_(context),
+      files_(*ring_, options.registered_files) {
+  stats_.registered_files = files_.registered();
   if (!options_.register_buffers) return;
   Status memory = ring_->register_buffers(kMemoryRangesMax);
   buffers_ready_ = memory.ok();
@@ -224,81 +199,32 @@ Task<Result<env::DeviceFile>> UringDevice::open(std::string path, env::DeviceOpe
                                                 std::uint64_t allocate_bytes) {
   auto work = [path, mode, allocate_bytes] { return open_direct(path, mode, allocate_bytes); };
   CO_TRY(Descriptor descriptor, co_await run_on(helper_.get_executor(), std::move(work)));
-  const env::DeviceFile handle{++last_file_};
-  OpenFile& file = files_[handle.value];
-  file.descriptor = std::move(descriptor);
-  if (free_slots_.empty()) co_return handle;
-  const int slot = free_slots_.back();
-  if (ring_->set_file(static_cast<std::uint32_t>(slot), file.descriptor.get())) {
-    file.slot = slot;
-    free_slots_.pop_back();
-  }
-  co_return handle;
+  co_return files_.add(std::move(descriptor));
 }
 
-void UringDevice::close(env::DeviceFile handle) {
-  OpenFile* file = usable(handle);
-  if (file == nullptr) return;
-  file->closing = true;
-  close_if_unused(handle, *file);
-}
-
-OpenFile* UringDevice::usable(env::DeviceFile handle) {
-  const auto found = files_.find(handle.value);
-  return found == files_.end() || found->second.closing ? nullptr : &found->second;
-}
-
-void UringDevice::release(env::DeviceFile handle, OpenFile& file) {
-  --file.in_use;
-  close_if_unused(handle, file);
-}
-
-void UringDevice::close_if_unused(env::DeviceFile handle, OpenFile& file) {
-  if (!file.closing || file.in_use != 0) return;
-  if (file.slot != kNoSlot) {
-    ring_->set_file(static_cast<std::uint32_t>(file.slot), -1);
-    free_slots_.push_back(file.slot);
-  }
-  // The last close of an unlinked segment frees its blocks: not a thing to wait for here.
-  asio::post(helper_, [descriptor = std::move(file.descriptor)] {});
-  files_.erase(handle.value);
-}
+void UringDevice::close(env::DeviceFile handle) { files_.close(handle, helper_.get_executor()); }
 
 Task<int> UringDevice::truncate(env::DeviceFile handle, std::uint64_t length) {
-  OpenFile* file = usable(handle);
+  OpenFile* file = files_.find(handle);
   if (file == nullptr) co_return -EBADF;
-  ++file->in_use;
-  auto work = [fd = file->descriptor.get(), length] {
-    int result = 0;
-    do {
-      result = ::ftruncate(fd, static_cast<off_t>(length));
-    } while (result != 0 && errno == EINTR);
-    return result == 0 ? 0 : -errno;
-  };
+  files_.acquire(*file);
+  auto work = [file, length] { return cut(file->descriptor, length); };
   const int result = co_await run_on(helper_.get_executor(), std::move(work));
-  release(handle, *file);
+  files_.release(*file, helper_.get_executor());
   co_return result;
 }
 
 std::int64_t UringDevice::next_data(env::DeviceFile handle, std::uint64_t from) {
-  const OpenFile* file = usable(handle);
-  if (file == nullptr) return -EBADF;
-  const off_t at = ::lseek(file->descriptor.get(), static_cast<off_t>(from), SEEK_DATA);
-  if (at >= 0) return at;
-  if (errno == EINVAL) return static_cast<std::int64_t>(from);  // the file system can't say
-  if (errno != ENXIO) return -errno;
-  const off_t end = ::lseek(file->descriptor.get(), 0, SEEK_END);
-  return end >= 0 ? end : -errno;
+  const OpenFile* file = files_.find(handle);
+  return file == nullptr ? -EBADF : next_data_of(file->descriptor, from);
 }
 
 Result<std::uint64_t> UringDevice::file_bytes(env::DeviceFile handle) {
-  const OpenFile* file = usable(handle);
-  struct stat info{};
-  if (file == nullptr || ::fstat(file->descriptor.get(), &info) != 0) {
-    return fail(status_from_errno(file == nullptr ? EBADF : errno,
-                                  "length of device file " + std::to_string(handle.value)));
-  }
-  return static_cast<std::uint64_t>(info.st_size);
+  const OpenFile* file = files_.find(handle);
+  const std::int64_t bytes = file == nullptr ? -EBADF : length_of(file->descriptor);
+  if (bytes >= 0) return static_cast<std::uint64_t>(bytes);
+  return fail(status_from_errno(static_cast<int>(-bytes),
+                                "length of device file " + std::to_string(handle.value)));
 }
 
 void UringDevice::register_memory(MutableBytes memory) {
@@ -331,12 +257,12 @@ Task<int> UringDevice::start(Request request) {
 }
 
 void UringDevice::enqueue(const Request& request, Handler handler) {
-  OpenFile* file = usable(request.file);
+  OpenFile* file = files_.find(request.file);
   if (file == nullptr) return resume(std::move(handler), -EBADF);
   // The free part of the ring takes the head of the queue at the end of this round.
   const std::size_t waiting_max = kDeviceQueueMax + (options_.depth - in_flight_);
   if (queue_.size() >= waiting_max) return resume(std::move(handler), -EAGAIN);
-  ++file->in_use;
+  files_.acquire(*file);
   queue_.push_back(&new_operation(request, *file, std::move(handler)));
   schedule_submit();
 }
@@ -404,7 +330,7 @@ void UringDevice::prepare(Operation& operation) {
   const Request& request = operation.request;
   const OpenFile& file = *operation.file;
   io_uring_sqe* entry = ring_->next_entry();
-  const int fd = file.slot != kNoSlot ? file.slot : file.descriptor.get();
+  const int fd = file.slot != OpenFile::kNoSlot ? file.slot : file.descriptor.get();
   const auto length = static_cast<unsigned>(std::min(request.length, kTransferBytesMax));
   const int range = range_of(request);
   switch (request.kind) {
@@ -431,7 +357,7 @@ void UringDevice::prepare(Operation& operation) {
                               static_cast<off_t>(request.length));
       break;
   }
-  if (file.slot != kNoSlot) entry->flags |= IOSQE_FIXED_FILE;
+  if (file.slot != OpenFile::kNoSlot) entry->flags |= IOSQE_FIXED_FILE;
   io_uring_sqe_set_data(entry, &operation);
 }
 
@@ -488,10 +414,8 @@ void UringDevice::completed(Operation& operation, int result) {
 
 void UringDevice::finish(Operation& operation, int result) {
   Handler handler = std::move(operation.handler);
-  const env::DeviceFile file = operation.request.file;
-  OpenFile& open_file = *operation.file;
   free_operations_.push_back(&operation);
-  release(file, open_file);
+  files_.release(*operation.file, helper_.get_executor());
   resume(std::move(handler), result);
 }
 
