@@ -59,6 +59,11 @@ PutState::PutState(TargetStore::Impl& store_in, const PutRequest& request)
       data_bytes(layout::fragment_bytes(request.geometry)),
       writes(store_in.env.executor) {}
 
+Status PutState::check_not_deleted() const {
+  if (!deleted) return {};
+  return {Code::kCancelled, to_string(name) + " was deleted while it was being put"};
+}
+
 Task<Result<PutSession>> TargetStore::Impl::begin_put(PutRequest request) {
   CO_TRY_VOID(check_writable());
   CO_TRY_VOID(validate(request, superblock.current().segment_bytes));
@@ -93,6 +98,7 @@ Task<Result<PutSession>> TargetStore::Impl::begin_put(PutRequest request) {
   if (request.reserved) space.unreserve(bytes);
   put.extent = *extent;
   put.allocated = true;
+  CO_TRY_VOID(put.check_not_deleted());
   co_return session;
 }
 
@@ -113,6 +119,7 @@ Task<Result<MutableBytes>> PutSession::next_buffer() {
   PutState& put = *state_;
   CAIRN_CHECK(put.arrived < put.data_bytes);
   if (!put.error.ok()) co_return fail(put.error);
+  CO_TRY_VOID(put.check_not_deleted());
   if (!put.duplicate) CO_TRY_VOID(put.store.check_writable());
   if (!put.piece) {
     put.piece = co_await put.store.pieces->acquire();
@@ -188,9 +195,7 @@ Task<Status> PutSession::finish() {
   }
   if (done.ok()) done = co_await store.space.make_room_for_index();
   if (done.ok()) done = store.check_writable();
-  if (done.ok() && put.deleted) {
-    done = Status(Code::kCancelled, to_string(put.name) + " was deleted while it was being put");
-  }
+  if (done.ok()) done = put.check_not_deleted();
   if (done.ok()) done = store.index_fragment(put);
   if (!done.ok()) {
     put.error = done;
@@ -241,8 +246,10 @@ Task<Status> TargetStore::Impl::abandon_now(std::unique_ptr<PutState> state) {
   put.piece = {};
   (co_await put.writes.join()).ignore();  // their errors were the put's
   if (put.allocated) {
-    if (!failed) {
-      // The mark passes only blocks that are either indexed or given back for good.
+    // The mark passes only blocks that are indexed, recorded as dead, or given back for good.
+    if (put.deleted) {
+      reclaimer.add({put.extent});
+    } else if (!failed) {
       Status punched = co_await punch_and_flush(put.extent);
       if (!punched.ok()) fail_target(punched);
     }

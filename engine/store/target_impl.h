@@ -33,6 +33,8 @@ inline constexpr std::size_t kDamagedMax = 4096;
 /// One fragment on its way; owned by its PutSession, then by abandon().
 struct PutState {
   PutState(TargetStore::Impl& store_in, const PutRequest& request);
+  /// kCancelled once a delete named it.
+  Status check_not_deleted() const;
 
   TargetStore::Impl& store;
   FragmentName name;

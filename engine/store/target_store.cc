@@ -245,14 +245,18 @@ Task<Status> TargetStore::Impl::delete_fragments(std::vector<FragmentName> names
     dead.push_back(record->extent);
   }
   for (const FragmentName& name : names) {
-    if (const auto put = in_flight.find(name); put != in_flight.end()) put->second->deleted = true;
+    const auto put = in_flight.find(name);
+    if (put == in_flight.end()) continue;
+    put->second->deleted = true;
+    // Its header may be on the device already: the dead record keeps a scan from finding it (I6).
+    if (put->second->allocated) change.put_dead(put->second->extent);
   }
   for (std::size_t i = 0; i < present.size(); ++i) {
     change.erase_fragment(present[i]);
     change.put_dead(dead[i]);
     change.put_segment(dead[i].segment, segments.remove_live(dead[i]));
   }
-  if (!present.empty()) {
+  if (!change.batch().empty()) {
     if (Status applied = index->apply(change); !applied.ok()) {
       for (const Extent& extent : dead) segments.add_live(extent);
       if (applied.code() != Code::kNoSpace) fail_target(applied);

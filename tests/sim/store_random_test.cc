@@ -43,12 +43,14 @@ Task<void> actor(StoreWorld& world, std::uint64_t operations, const bool& stoppe
 /// Runs actors for a while and ends the life in the way that the seed says.
 void live_once(StoreWorld& world) {
   bool stopped = false;
+  world.acting = true;
   const std::uint64_t operations = world.random.between(2, 25);
   for (int i = 0; i < kActors; ++i) {
     spawn(world.scheduler.executor(), actor(world, operations, stopped));
   }
   world.scheduler.run_for(std::chrono::microseconds(world.random.below(1'500'000)));
   stopped = true;
+  world.acting = false;
   switch (world.random.below(4)) {
     case 0:
     case 1: return world.crash();
@@ -106,9 +108,9 @@ TEST(TargetLives, StayRightWithShortResultsAndFewDescriptors) {
         SimDiskOptions options;
         options.short_one_in = 5;
         StoreWorld world(seed, options);
-        // Opens fail now and then while the target serves, not while it starts.
+        // Opens fail now and then while the target serves, not while it is checked.
         world.disk.faults().set_plan([&world](const SimFaultPoint& point) -> std::optional<int> {
-          if (point.operation != SimOperation::kOpen || !world.target) return std::nullopt;
+          if (point.operation != SimOperation::kOpen || !world.acting) return std::nullopt;
           if (!world.random.one_in(6)) return std::nullopt;
           return -EMFILE;
         });

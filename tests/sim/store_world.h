@@ -88,6 +88,7 @@ class StoreWorld {
   std::uint64_t acknowledged_puts = 0, acknowledged_deletes = 0, suspects = 0;
   std::uint32_t fragment_pages_max = 80;
   Epoch epoch{1};
+  bool acting = false;  ///< clients are at work: not starting, not being checked
 
  private:
   void stop(bool power_lost);
