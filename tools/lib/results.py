@@ -74,6 +74,16 @@ def gtest_files(directory, program):
             if mine.fullmatch(os.path.basename(p))]
 
 
+def add_seeds(record, program, output):
+    """A random test prints how to repeat it; that line belongs to its failure."""
+    for line in output.splitlines():
+        if "CAIRN_SEED=" in line:
+            for failure in record["failed"]:
+                owner, _, test = failure[0].partition(": ")
+                if owner == program and line.endswith("=" + test):
+                    failure[1] = f"{line}\n{failure[1]}"
+
+
 def collect(args):
     with open(args.listing, encoding="utf-8") as f:
         tests = json.load(f).get("tests", [])
@@ -104,6 +114,8 @@ def collect(args):
     except (ET.ParseError, OSError):
         cases = []
         record["failed"].append(["ctest", "ctest wrote no results; see its log"])
+    for case in cases:
+        add_seeds(record, programs.get(case.get("name"), ""), case.findtext("system-out") or "")
     for case in cases:
         name, status = case.get("name"), case.get("status")
         failed, seen = counted.get(programs.get(name, ""), (0, False))
