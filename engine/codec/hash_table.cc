@@ -31,7 +31,7 @@ Status verify_blocks(const HashTableView& table, const ObjectId& object, std::ui
 
 void fill_table(MutableBytes table, const layout::Geometry& geometry, const ObjectId& object,
                 std::uint32_t fragment, std::uint32_t first_block, Bytes data) {
-  CAIRN_CHECK(table.size() == layout::table_bytes(geometry));
+  CAIRN_CHECK(table.size() == layout::table_bytes(geometry) && fragment < geometry.fragments());
   const std::uint32_t blocks = layout::fragment_blocks(geometry);
   for (std::uint32_t block = first_block; !data.empty(); ++block) {
     CAIRN_CHECK(block < blocks);

@@ -32,8 +32,10 @@ std::optional<SegmentNumber> parse_segment_file_name(std::string_view name) {
 }
 
 SegmentSet::SegmentSet(env::Env env, std::string directory, std::uint64_t segment_bytes,
-                       std::uint32_t open_files_max)
+                       std::uint32_t open_files_max,
+                       std::function<void(const Status&)> flush_failed)
     : env_(env),
+      flush_failed_(std::move(flush_failed)),
       directory_(std::move(directory)),
       segment_bytes_(segment_bytes),
       open_files_max_(open_files_max),
@@ -78,16 +80,19 @@ Task<Status> SegmentSet::start_segment(std::uint64_t bytes) {
   const SegmentNumber number{highest_.value + 1};
   auto file = co_await env_.device.open(path(number), env::DeviceOpen::kCreate, bytes);
   if (!file) co_return std::move(file).error().with_context("new segment");
-  highest_ = number;  // the name is used up even if what follows fails
-  auto handle = std::make_shared<SegmentFile>(env_.device, *file);
-  // Before the first acknowledgement of a fragment in it: a name that a crash may lose is no record.
-  CO_TRY_VOID(co_await env_.files.sync_directory(directory_));
-
+  // Known at once: a mark that has seen the number must list the segment as open.
+  highest_ = number;
   Segment& segment = segments_[number];
   segment.open = std::make_unique<OpenSegment>();
   segment.open->bytes = bytes;
   segment.flushes = std::make_unique<FlushGroup>(env_.executor);
-  remember(number, std::move(handle));
+  remember(number, std::make_shared<SegmentFile>(env_.device, *file));
+  // Before the first acknowledgement of a fragment in it: a name that a crash may lose is no record.
+  Status named = co_await env_.files.sync_directory(directory_);
+  if (!named.ok()) {
+    close_if_settled(number);
+    co_return named;
+  }
   current_ = number;
   co_return Status();
 }
@@ -104,23 +109,28 @@ void SegmentSet::settle(const Extent& extent) {
 }
 
 void SegmentSet::close_if_settled(SegmentNumber number) {
-  Segment& segment = segments_.at(number);
-  if (number == current_ || !segment.open->running.empty()) return;
-  const std::uint64_t used = segment.open->append;
-  segment.open.reset();
-  // Pulse, not a lasting set: whoever waits re-checks the count.
-  settled_.pulse();
-  tails_.spawn(cut_tail(number, used));
+  OpenSegment& open = *segments_.at(number).open;
+  if (number == current_ || open.closing || !open.running.empty()) return;
+  open.closing = true;
+  tails_.spawn(cut_tail(number));
 }
 
-Task<Status> SegmentSet::cut_tail(SegmentNumber number, std::uint64_t bytes) {
+Task<Status> SegmentSet::cut_tail(SegmentNumber number) {
+  // The mark lists the segment until this has lasted; else a crash would leave the tail for good.
+  OpenSegment& open = *segments_.at(number).open;
   auto opened = co_await file(number);
-  if (!opened) co_return std::move(opened).error();
-  const int result = co_await env_.device.truncate((*opened)->get(), bytes);
-  if (result < 0) {
-    // Costs space until the segment goes, nothing else.
-    log_warn("store", status_from_errno(-result, path(number) + ": cutting the tail").to_string());
+  Status cut = opened ? Status() : std::move(opened).error();
+  if (cut.ok()) {
+    const int result = co_await env_.device.truncate((*opened)->get(), open.append);
+    if (result < 0) cut = status_from_errno(-result, path(number) + ": cutting the tail");
   }
+  if (cut.ok()) {
+    cut = co_await flush(number);
+    if (!cut.ok()) flush_failed_(cut);
+  }
+  if (!cut.ok()) log_warn("store", cut.to_string());  // costs space until the segment goes
+  segments_.at(number).open.reset();
+  settled_.pulse();  // not a lasting set: whoever waits counts again
   co_return Status();
 }
 

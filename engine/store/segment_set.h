@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -44,8 +45,9 @@ std::optional<SegmentNumber> parse_segment_file_name(std::string_view name);
 
 class SegmentSet {
  public:
+  /// `flush_failed` is told of an error that fails the target.
   SegmentSet(env::Env env, std::string directory, std::uint64_t segment_bytes,
-             std::uint32_t open_files_max);
+             std::uint32_t open_files_max, std::function<void(const Status&)> flush_failed);
 
   /// Adopts a segment that exists, as closed.
   void adopt(SegmentNumber number, SegmentRecord live) { segments_[number].live = live; }
@@ -101,6 +103,7 @@ class SegmentSet {
     std::uint64_t bytes = 0;           ///< preallocated
     std::uint64_t append = 0;          ///< where the next extent goes
     std::set<std::uint64_t> running;   ///< offsets of extents that are not settled
+    bool closing = false;              ///< its tail is being cut off
   };
   struct Segment {
     SegmentRecord live;
@@ -113,10 +116,11 @@ class SegmentSet {
   Task<Status> start_segment(std::uint64_t bytes);
   void remember(SegmentNumber number, SegmentFilePtr file);
   void close_if_settled(SegmentNumber number);
-  Task<Status> cut_tail(SegmentNumber number, std::uint64_t bytes);
+  Task<Status> cut_tail(SegmentNumber number);
   std::uint32_t open_count() const;
 
   env::Env env_;
+  std::function<void(const Status&)> flush_failed_;
   std::string directory_;
   std::uint64_t segment_bytes_;
   std::uint32_t open_files_max_;

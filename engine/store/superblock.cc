@@ -121,7 +121,10 @@ Result<Superblock> load_superblock(env::Files& files, const std::string& directo
     auto bytes = files.read(directory + name, kSuperblockBytes);
     if (!bytes && bytes.error().code() == Code::kNotFound) continue;
     // A file that is there but can't be read says nothing about what it holds (I7).
-    if (!bytes && bytes.error().code() != Code::kInvalid) return fail(std::move(bytes).error());
+    if (!bytes && bytes.error().reason() != Reason::kTooLarge) {
+      problem.ignore();
+      return fail(std::move(bytes).error());
+    }
     auto copy = bytes ? decode_superblock(as_bytes(*bytes))
                       : fail(Code::kCorrupt, std::string(bytes.error().message()));
     if (!copy) {

@@ -164,7 +164,8 @@ Task<Result<RebuildReport>> rebuild_index(env::Env env, std::string directory) {
 
   // Until its mark is written the new index says that it is incomplete.
   CO_TRY(const auto index, co_await create_index(env, directory));
-  SegmentSet segments(env, segments_path, superblock.segment_bytes, kOpenFilesMax);
+  SegmentSet segments(env, segments_path, superblock.segment_bytes, kOpenFilesMax,
+                      [](const Status&) {});  // nothing is appended here
   RebuildReport report;
   SegmentNumber highest = superblock.segment_mark;
   for (const SegmentNumber number : numbers) {

@@ -29,8 +29,10 @@ std::string TestFragment::data() const {
 
 std::string TestFragment::table() const {
   std::string table(layout::table_bytes(geometry), '\x5a');
-  codec::fill_table(std::as_writable_bytes(std::span(table)), geometry, name.object, name.index, 0,
-                    as_bytes(data()));
+  if (name.index < geometry.fragments()) {
+    codec::fill_table(std::as_writable_bytes(std::span(table)), geometry, name.object, name.index,
+                      0, as_bytes(data()));
+  }
   return table;
 }
 
