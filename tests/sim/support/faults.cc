@@ -10,11 +10,17 @@ namespace cairn::sim {
 
 const char* to_string(SimOperation operation) {
   static constexpr const char* kNames[] = {
-      "open",      "read",    "write",   "flush",  "punch",          "truncate",
-      "make_directory", "list", "file_read", "replace", "reserve",   "remove",
+      "open",           "read",       "write",      "flush",       "punch",     "truncate",
+      "make_directory", "list",       "file_read",  "replace",     "reserve",   "remove",
       "sync_directory", "store_open", "store_read", "store_write", "store_sync"};
   static_assert(std::size(kNames) == kSimOperations);
   return kNames[index_of(operation)];
+}
+
+std::uint64_t SimDiskStats::total() const {
+  std::uint64_t sum = 0;
+  for (const std::uint64_t some : operations) sum += some;
+  return sum;
 }
 
 void SimFaults::fail(SimOperation operation, std::uint64_t skip, int error, std::uint64_t times) {

@@ -59,9 +59,10 @@ struct SimDiskOptions {
   std::array<std::uint32_t, kSimOperations> error_one_in{};  ///< -EIO
   std::uint32_t short_one_in = 0;      ///< reads and writes that do part of their work
   std::uint32_t read_flip_one_in = 0;  ///< reads that return one wrong bit; the medium is right
-  std::uint32_t no_descriptors_one_in = 0;   ///< opens, lists and file reads that get EMFILE
-  std::uint32_t descriptors_max = 1 << 20;   ///< open device files of one process
-  std::uint64_t store_write_needs_bytes = 0;  ///< a key-value write is kNoSpace below this much free
+  std::uint32_t no_descriptors_one_in = 0;  ///< opens, lists and file reads that get EMFILE
+  std::uint32_t descriptors_max = 1 << 20;  ///< open device files of one process
+  std::uint64_t store_write_needs_bytes =
+      0;  ///< a key-value write is kNoSpace below this much free
 
   void set_error(SimOperation operation, std::uint32_t one_in) {
     error_one_in[index_of(operation)] = one_in;
@@ -84,6 +85,8 @@ struct SimDiskStats {
   std::uint64_t dropped_by_flush = 0;   ///< changes that a failed flush will never make durable
 
   std::uint64_t count(SimOperation operation) const { return operations[index_of(operation)]; }
+  /// Of all kinds.  A test that ends a process at such a number, not at a time, finds it at work.
+  std::uint64_t total() const;
   std::uint64_t failed(SimOperation operation) const { return errors[index_of(operation)]; }
 };
 

@@ -141,8 +141,8 @@ std::vector<bool> choose_pieces(std::uint64_t pieces, SplitMix64& random) {
   const std::uint64_t pattern = random.below(4);
   const std::uint64_t cut = random.below(pieces + 1);
   for (std::uint64_t i = 0; i < pieces; ++i) {
-    if (pattern == 0) kept[i] = i < cut;        // in order
-    if (pattern == 1) kept[i] = i >= cut;       // the end first
+    if (pattern == 0) kept[i] = i < cut;   // in order
+    if (pattern == 1) kept[i] = i >= cut;  // the end first
     if (pattern >= 2) kept[i] = random.one_in(2);
   }
   return kept;

@@ -1,6 +1,6 @@
-// What one file of a simulated disk holds: pages, the ranges it owns, its length; and the changes to
-// it that a power cut may lose.  Pages are shared between the current image, the durable one and the
-// changes between them, so a copy costs pointers.
+// What one file of a simulated disk holds: pages, the ranges it owns, its length; and the changes
+// to it that a power cut may lose.  Pages are shared between the current image, the durable one and
+// the changes between them, so a copy costs pointers.
 //
 // Not a file: no names, no handles, no time (those are in disk.h).
 #pragma once
@@ -82,8 +82,8 @@ void apply(FileImage& image, const FileChange& change);
 
 /// How a power cut treats one change.
 enum class Survival : std::uint8_t { kLost, kTorn, kKept };
-/// Applies the part of a write or punch that reached the medium: sectors or pages, a prefix, a suffix
-/// or any subset of them.  Other changes are atomic and are lost.
+/// Applies the part of a write or punch that reached the medium: sectors or pages, a prefix, a
+/// suffix or any subset of them.  Other changes are atomic and are lost.
 void apply_torn(FileImage& image, const FileChange& change, SplitMix64& random);
 
 /// Bytes read: less than `into` only at the end of the file.

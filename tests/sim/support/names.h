@@ -1,6 +1,6 @@
 // Names of a simulated file system.  A change of a name is visible at once and durable only after
-// its directory was synced; a crash keeps, for each directory, the first few of the changes that were
-// not, in their order.
+// its directory was synced; a crash keeps, for each directory, the first few of the changes that
+// were not, in their order.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Overlay {
   enum class Kind : std::uint8_t { kFlip, kZeros, kFrom };
   Kind kind;
   std::uint64_t offset;
-  std::uint64_t length;  ///< kFlip: 1
+  std::uint64_t length;    ///< kFlip: 1
   std::uint64_t from = 0;  ///< kFrom: where the bytes really come from
   std::uint8_t bit = 0;    ///< kFlip
 };
@@ -41,7 +41,7 @@ struct Inode {
   std::vector<Overlay> overlays;
   std::uint64_t links = 0;
   /// Each open handle and running operation holds a copy; a crash puts a new one in its place.
-  std::shared_ptr<int> opens = std::make_shared<int>(0);
+  std::shared_ptr<int> users = std::make_shared<int>(0);
   std::uint64_t locked_by = 0;  ///< life of the process that holds the lock, 0 is nobody
 };
 using InodeRef = std::shared_ptr<Inode>;

@@ -1,23 +1,17 @@
 // One life of one process on a simulated disk: its environment, and its end.
 //
-// After crash() or kill() the environment is dead: device operations end with -EIO, files and stores
-// with kIo, and nothing reaches the disk any more, so the old coroutines run to their ends by
-// themselves (SimScheduler::run_until_idle) while the next life opens the same disk.
+// After crash() or kill() the environment is dead: device operations end with -EIO, files and
+// stores with kIo, and nothing reaches the disk any more.  So the old coroutines run to their ends
+// by themselves (SimScheduler::run_until) while the next life opens the same disk.  The object
+// itself stays until they have.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 
 #include "engine/env/env.h"
 #include "tests/sim/support/disk.h"
 
 namespace cairn::sim {
-
-/// Shared by the views of one life and their coroutines.
-struct Life {
-  std::uint64_t id = 0;
-  bool dead = false;
-};
 
 class SimProcess {
  public:
@@ -27,14 +21,13 @@ class SimProcess {
   SimProcess& operator=(const SimProcess&) = delete;
 
   env::Env env();
-  /// The power goes: any subset of what was not flushed survives.
-  void crash() { stop(true); }
-  /// The process dies and the machine goes on: what had completed survives.
-  void kill() { stop(false); }
+  bool alive() const { return life_->alive; }
+  /// The power goes, for every process on this disk: any subset of what was not flushed survives.
+  void crash();
+  /// This process dies and the machine goes on: what had completed survives.
+  void kill();
 
  private:
-  void stop(bool power_lost);
-
   SimDisk& disk_;
   std::shared_ptr<Life> life_;
   std::unique_ptr<env::BlockDevice> device_;

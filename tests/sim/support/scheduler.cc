@@ -89,7 +89,7 @@ void SimScheduler::cancel(TimerId timer) {
 Task<void> SimScheduler::sleep(env::Duration delay) {
   auto suspend = [this, delay](auto handler) { call_after(delay, std::move(handler)); };
   co_await asio::async_initiate<const asio::use_awaitable_t<>, void()>(std::move(suspend),
-                                                                      asio::use_awaitable);
+                                                                       asio::use_awaitable);
 }
 
 void SimScheduler::fire_first_timer() {
@@ -127,7 +127,8 @@ void SimScheduler::run_until_idle() {
 
 bool SimScheduler::run_until(const std::function<bool()>& done, env::MonotonicTime deadline) {
   while (!done()) {
-    const bool passes = ready_.empty() && !timers_.empty() && timers_.begin()->first.when > deadline;
+    const bool passes =
+        ready_.empty() && !timers_.empty() && timers_.begin()->first.when > deadline;
     if (passes || !run_one()) return false;
   }
   return true;

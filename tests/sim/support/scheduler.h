@@ -1,7 +1,7 @@
-// One simulated thread: an executor for Asio coroutines and a clock in virtual time, both driven by a
-// seed.  Ready work runs in the order it was posted, as on a real io_context; what the seed decides
-// is how long each thing outside the thread takes, and which of two timers of one instant is first.
-// Time stands still while anything is ready and then jumps to the next timer.
+// One simulated thread: an executor for Asio coroutines and a clock in virtual time, both driven by
+// a seed.  Ready work runs in the order it was posted, as on a real io_context; what the seed
+// decides is how long each thing outside the thread takes, and which of two timers of one instant
+// is first. Time stands still while anything is ready and then jumps to the next timer.
 //
 // Not a thread pool and not thread-safe: everything of one simulation belongs to one thread.
 // Who calls it: tests, and the simulated devices of this folder.

@@ -1,5 +1,6 @@
-// The trace hash: every event of a simulation folded into 64 bits, so that two runs can be compared.
-// Only values that a seed decides may go in: no addresses, no hash-table order, no real time.
+// The trace hash: every event of a simulation folded into 64 bits, so that two runs can be
+// compared. Only values that a seed decides may go in: no addresses, no hash-table order, no real
+// time.
 #pragma once
 
 #include <bit>
