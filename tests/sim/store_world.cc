@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/base/log.h"
 #include "engine/codec/hash_table.h"
 
 namespace cairn::sim {
@@ -38,6 +39,7 @@ std::string TestFragment::table() const {
 
 StoreWorld::StoreWorld(std::uint64_t seed, SimDiskOptions disk_options)
     : scheduler(seed), disk(scheduler, with_capacity(disk_options)), random(seed ^ 0x5eed) {
+  set_log_level(LogLevel::kOff);  // faults are what these tests are about
   process = std::make_unique<SimProcess>(disk);
   store::InitOptions init;
   init.segment_bytes = kSegmentBytes;

@@ -1,0 +1,56 @@
+// Reed-Solomon over GF(2^8): k data pieces, m parity pieces, any k of them restore the rest.
+//
+// The matrix is part of the format: the identity above a Cauchy matrix (any square part of which is
+// regular), so every loss of at most m pieces can be repaired for k <= 16, m <= 4.  With k = 1 all
+// rows are ones, which makes copies(n) copies.  ISA-L does the arithmetic.
+//
+// Pure over spans: no allocation once made, no hashes (object_encoder.h), any thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/base/bytes.h"
+#include "engine/base/limits.h"
+#include "engine/base/status.h"
+
+namespace cairn::codec {
+
+class ErasureCode {
+ public:
+  /// k in 1..kDataFragmentsMax, m in 0..kParityFragmentsMax.
+  ErasureCode(std::uint32_t data, std::uint32_t parity);
+
+  std::uint32_t data() const { return data_; }
+  std::uint32_t parity() const { return parity_; }
+
+  /// Fills m parity pieces from k data pieces, all of one length.
+  void encode(std::span<const Bytes> data, std::span<const MutableBytes> parity) const;
+
+  /// How to make the fragments in `wanted` from the k fragments in `sources`.  Indices below k are
+  /// data.  Built once per pattern of loss, used for every piece.
+  class Decoder {
+   public:
+    /// `sources` in the order of the indices that the decoder was made with.
+    void decode(std::span<const Bytes> sources, std::span<const MutableBytes> wanted) const;
+
+   private:
+    friend class ErasureCode;
+    std::uint32_t data_ = 0;
+    std::uint32_t wanted_ = 0;
+    std::vector<std::uint8_t> tables_;
+  };
+  /// kInvalid: not exactly k distinct sources, or an index out of range.
+  Result<Decoder> make_decoder(std::span<const std::uint32_t> sources,
+                               std::span<const std::uint32_t> wanted) const;
+
+ private:
+  std::uint32_t data_;
+  std::uint32_t parity_;
+  std::vector<std::uint8_t> matrix_;  ///< (k+m) x k
+  std::vector<std::uint8_t> tables_;  ///< ISA-L's, for encode
+};
+
+}  // namespace cairn::codec

@@ -1,0 +1,95 @@
+#include "engine/codec/object_codec.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace cairn::codec {
+namespace {
+
+/// Zeros that stand for the bytes behind the end of the object.
+alignas(64) constexpr std::array<std::byte, kBlockBytes> kZeros{};
+
+}  // namespace
+
+std::vector<Bytes> data_runs(Bytes object, const layout::Geometry& geometry,
+                             std::uint32_t fragment) {
+  std::vector<Bytes> runs;
+  const std::uint64_t bytes = layout::fragment_bytes(geometry);
+  for (std::uint64_t at = 0; at < bytes; at += geometry.unit_bytes) {
+    const std::uint64_t from = layout::object_offset(geometry, {fragment, at});
+    if (from >= object.size()) break;
+    const std::uint64_t unit = std::min<std::uint64_t>(geometry.unit_bytes, bytes - at);
+    runs.push_back(object.subspan(from, std::min<std::uint64_t>(unit, object.size() - from)));
+  }
+  return runs;
+}
+
+ObjectCodec::ObjectCodec(const ErasureCode& code, const layout::Geometry& geometry,
+                         const ObjectId& object)
+    : code_(code), geometry_(geometry), object_(object) {
+  CAIRN_CHECK(code.data() == geometry.data && code.parity() == geometry.parity);
+}
+
+void ObjectCodec::encode(Bytes object, std::span<const MutableBytes> parity,
+                         MutableBytes table) const {
+  CAIRN_CHECK(object.size() == geometry_.object_bytes && parity.size() == geometry_.parity &&
+              table.size() == layout::table_bytes(geometry_));
+  const std::uint32_t k = geometry_.data;
+  const std::uint64_t bytes = layout::fragment_bytes(geometry_);
+  // A piece is the same block of all k data fragments: k x 64 KiB stay in the second-level cache.
+  std::array<Bytes, kDataFragmentsMax> piece;
+  std::array<MutableBytes, kParityFragmentsMax> coded;
+  std::array<std::byte, kBlockBytes> padded;
+  for (std::uint64_t at = 0; at < bytes; at += kBlockBytes) {
+    const std::uint64_t length = std::min<std::uint64_t>(kBlockBytes, bytes - at);
+    const auto block = static_cast<std::uint32_t>(at / kBlockBytes);
+    for (std::uint32_t i = 0; i < k; ++i) {
+      const std::uint64_t from = layout::object_offset(geometry_, {i, at});
+      const std::uint64_t present =
+          from < object.size() ? std::min<std::uint64_t>(length, object.size() - from) : 0;
+      if (present == length) {
+        piece[i] = object.subspan(from, length);
+      } else if (present == 0) {
+        piece[i] = Bytes(kZeros).first(length);
+      } else {  // only one fragment's block can hold the end of the object
+        std::memcpy(padded.data(), object.data() + from, present);
+        std::memset(padded.data() + present, 0, length - present);
+        piece[i] = Bytes(padded).first(length);
+      }
+      fill_table(table, geometry_, object_, i, block, piece[i]);
+    }
+    for (std::uint32_t p = 0; p < geometry_.parity; ++p) coded[p] = parity[p].subspan(at, length);
+    code_.encode(std::span(piece).first(k), std::span(coded).first(geometry_.parity));
+    for (std::uint32_t p = 0; p < geometry_.parity; ++p) {
+      fill_table(table, geometry_, object_, k + p, block, coded[p]);
+    }
+  }
+}
+
+Status ObjectCodec::reconstruct(std::span<const std::uint32_t> source_indices,
+                                std::span<const Bytes> sources,
+                                std::span<const std::uint32_t> wanted_indices,
+                                std::span<const MutableBytes> wanted,
+                                const HashTableView& table) const {
+  TRY(const auto decoder, code_.make_decoder(source_indices, wanted_indices));
+  const std::uint64_t bytes = layout::fragment_bytes(geometry_);
+  for (const Bytes source : sources) CAIRN_CHECK(source.size() == bytes);
+  for (const MutableBytes out : wanted) CAIRN_CHECK(out.size() == bytes);
+  CAIRN_CHECK(sources.size() == geometry_.data && wanted.size() == wanted_indices.size());
+  std::array<Bytes, kDataFragmentsMax> from;
+  std::array<MutableBytes, kFragmentsMax> to;
+  for (std::uint64_t at = 0; at < bytes; at += kBlockBytes) {
+    const std::uint64_t length = std::min<std::uint64_t>(kBlockBytes, bytes - at);
+    for (std::size_t i = 0; i < sources.size(); ++i) from[i] = sources[i].subspan(at, length);
+    for (std::size_t i = 0; i < wanted.size(); ++i) to[i] = wanted[i].subspan(at, length);
+    decoder.decode(std::span(from).first(sources.size()), std::span(to).first(wanted.size()));
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      TRY_VOID(verify_blocks(table, object_, wanted_indices[i],
+                             static_cast<std::uint32_t>(at / kBlockBytes), to[i]));
+    }
+  }
+  return {};
+}
+
+}  // namespace cairn::codec

@@ -1,0 +1,46 @@
+// From the bytes of an object to its parity and hash table in one pass, and back from any k fragments
+// to a lost one, checked against that table.
+//
+// Each piece is hashed first and encoded then, while it is in cache, so parity can't be consistent
+// with other bytes than the table says.  Pure over spans, any thread; no allocation per piece.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/base/ids.h"
+#include "engine/codec/erasure.h"
+#include "engine/codec/hash_table.h"
+#include "engine/layout/geometry.h"
+
+namespace cairn::codec {
+
+/// Where the bytes of one data fragment lie inside the object, in order; the rest up to
+/// layout::fragment_bytes is zeros.  At most one run per stripe.
+std::vector<Bytes> data_runs(Bytes object, const layout::Geometry& geometry,
+                             std::uint32_t fragment);
+
+class ObjectCodec {
+ public:
+  /// `code` has the geometry's k and m and outlives this.
+  ObjectCodec(const ErasureCode& code, const layout::Geometry& geometry, const ObjectId& object);
+
+  /// Fills the parity fragments (m of them, layout::fragment_bytes long) and the table of all k+m
+  /// (layout::table_bytes).  `object` has geometry.object_bytes.
+  void encode(Bytes object, std::span<const MutableBytes> parity, MutableBytes table) const;
+
+  /// Rebuilds whole fragments `wanted` from k whole fragments `sources` (indices and bytes in the
+  /// same order) and checks every block of the result against `table`.
+  /// kCorrupt (hash_mismatch): a source was not what the table describes; nothing may be used.
+  Status reconstruct(std::span<const std::uint32_t> source_indices, std::span<const Bytes> sources,
+                     std::span<const std::uint32_t> wanted_indices,
+                     std::span<const MutableBytes> wanted, const HashTableView& table) const;
+
+ private:
+  const ErasureCode& code_;
+  layout::Geometry geometry_;
+  ObjectId object_;
+};
+
+}  // namespace cairn::codec
