@@ -35,7 +35,7 @@ Task<void> actor(StoreWorld& world, std::uint64_t operations, const bool& stoppe
     } else if (choice < 9) {
       if (const auto picked = world.pick()) (co_await world.read(*picked)).ignore();
     } else {
-      co_await world.scheduler.sleep(std::chrono::microseconds(world.random.below(400'000)));
+      co_await world.scheduler.sleep(std::chrono::microseconds(world.random.below(100'000)));
     }
   }
 }
@@ -44,11 +44,13 @@ Task<void> actor(StoreWorld& world, std::uint64_t operations, const bool& stoppe
 void live_once(StoreWorld& world) {
   bool stopped = false;
   world.acting = true;
-  const std::uint64_t operations = world.random.between(2, 25);
+  // Mostly in the middle of the work, sometimes when all is quiet.
+  const std::uint64_t operations = world.random.one_in(4) ? 5 : 100;
+  const std::uint64_t life_us = world.random.below(world.random.one_in(4) ? 1'500'000 : 120'000);
   for (int i = 0; i < kActors; ++i) {
     spawn(world.scheduler.executor(), actor(world, operations, stopped));
   }
-  world.scheduler.run_for(std::chrono::microseconds(world.random.below(1'500'000)));
+  world.scheduler.run_for(std::chrono::microseconds(life_us));
   stopped = true;
   world.acting = false;
   switch (world.random.below(4)) {
