@@ -1,29 +1,47 @@
 #include "engine/platform/kv/rocksdb_stores.h"
 
 #include <rocksdb/db.h>
-#include <rocksdb/filter_policy.h>
 #include <rocksdb/options.h>
-#include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
 
+#include <algorithm>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <filesystem>
 
-#include "engine/base/units.h"
 #include "engine/env/run_on.h"
+#include "engine/env/sync.h"
 #include "engine/platform/kv/options.h"
 
 namespace cairn::platform {
 namespace {
 
+bool says(const rocksdb::Status& status, const char* text) {
+  return status.ToString().find(text) != std::string::npos;
+}
+
+/// RocksDB keeps the errno of some failures in their text only; strerror's words are stable.
 Status to_status(const rocksdb::Status& status, std::string_view what) {
   if (status.ok()) return {};
   std::string message = std::string(what) + ": " + status.ToString();
   if (status.IsNoSpace()) return {Code::kNoSpace, std::move(message)};
-  if (status.IsCorruption()) {
+  // A file that the store itself names and that is gone is damage, not absence.
+  if (status.IsCorruption() || status.IsPathNotFound()) {
     return {Code::kCorrupt, std::move(message) +
                                 "; if this is a target's index, stop the target and run `cairn "
                                 "target rebuild-index`"};
+  }
+  if (status.IsInvalidArgument() || status.IsNotSupported()) {
+    return {Code::kInvalid, std::move(message)};
+  }
+  if (status.IsIOError() &&
+      (says(status, "lock hold by current process") || says(status, "While lock file"))) {
+    return {Code::kUnavailable, Reason::kLocked,
+            std::move(message) + "; stop the process that has it open"};
+  }
+  if (status.IsIOError() && says(status, "Too many open files")) {
+    return {Code::kUnavailable, Reason::kNoDescriptors,
+            std::move(message) + "; raise the limit of open files (ulimit -n)"};
   }
   if (status.IsBusy() || status.IsTryAgain()) return {Code::kUnavailable, std::move(message)};
   return {Code::kIo, std::move(message)};
@@ -70,6 +88,7 @@ class RocksStore final : public env::KeyValue {
 
   ~RocksStore() override {
     syncer_.join();
+    error_.ignore();  // told to every caller after it
     for (rocksdb::ColumnFamilyHandle* family : families_) {
       db_->DestroyColumnFamilyHandle(family).PermitUncheckedError();
     }
@@ -92,7 +111,7 @@ class RocksStore final : public env::KeyValue {
   }
 
   Status write(const env::WriteBatch& batch) override {
-    if (read_only_) return {Code::kInvalid, Reason::kReadOnly, "the store is open read-only"};
+    TRY_VOID(writable());
     rocksdb::WriteBatch out;
     for (const env::WriteBatch::Operation& operation : batch.operations()) {
       rocksdb::ColumnFamilyHandle* family = families_.at(operation.family);
@@ -101,106 +120,145 @@ class RocksStore final : public env::KeyValue {
         case env::WriteBatch::Kind::kPut:
           added = out.Put(family, operation.key, operation.value);
           break;
-        case env::WriteBatch::Kind::kErase: added = out.Delete(family, operation.key); break;
+        case env::WriteBatch::Kind::kErase:
+          added = out.Delete(family, operation.key);
+          break;
         case env::WriteBatch::Kind::kEraseRange:
           added = out.DeleteRange(family, operation.key, operation.value);
           break;
       }
       TRY_VOID(to_status(added, "write"));
     }
-    return to_status(db_->Write(rocksdb::WriteOptions(), &out), "write");
+    return kept(to_status(db_->Write(rocksdb::WriteOptions(), &out), "write"));
   }
 
-  Task<Status> sync() override {
-    if (read_only_) co_return Status(Code::kInvalid, Reason::kReadOnly, "open read-only");
-    // One thread: calls that wait find their bytes synced already and return at once.
-    auto work = [this] { return to_status(db_->SyncWAL(), "sync"); };
-    co_return co_await run_on(syncer_.get_executor(), std::move(work));
-  }
+  Task<Status> sync() override;
 
  private:
+  Status writable() const {
+    if (read_only_) return {Code::kInvalid, Reason::kReadOnly, "the store is open read-only"};
+    return error_;
+  }
+  /// After a failed write or sync nobody knows what the log holds, and a later sync that succeeds
+  /// would prove nothing (packaged builds even abort the process over it): only another open finds
+  /// out.  That goes for a full disk too; who must write then puts space aside.
+  Status kept(Status status) {
+    if (!status.ok() && error_.ok()) error_ = status;
+    error_.ignore();
+    return status;
+  }
+
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> families_;
   bool read_only_;
+  Status error_;
+  // One sync runs at a time and serves all who asked before it began.
+  std::uint64_t requested_ = 0;
+  std::uint64_t synced_ = 0;
+  bool syncing_ = false;
+  std::unique_ptr<Event> sync_ended_;
   boost::asio::thread_pool syncer_;
 };
+
+Task<Status> RocksStore::sync() {
+  CO_TRY_VOID(writable());
+  Executor executor = co_await boost::asio::this_coro::executor;
+  if (!sync_ended_) sync_ended_ = std::make_unique<Event>(std::move(executor));
+  const std::uint64_t ticket = ++requested_;
+  while (synced_ < ticket) {
+    CO_TRY_VOID(writable());
+    if (syncing_) {
+      co_await sync_ended_->wait();
+      continue;
+    }
+    syncing_ = true;
+    const std::uint64_t covers = requested_;
+    auto work = [this] { return to_status(db_->SyncWAL(), "sync"); };
+    Status done = co_await run_on(syncer_.get_executor(), std::move(work));
+    syncing_ = false;
+    if (done.ok()) synced_ = covers;
+    done = kept(std::move(done));
+    sync_ended_->pulse();
+    if (!done.ok()) co_return done;
+  }
+  co_return Status();
+}
 
 class RocksStores final : public env::KeyValueStores {
  public:
   Result<std::unique_ptr<env::KeyValue>> open(const std::string& path,
                                               const std::vector<std::string>& families,
-                                              env::KeyValueOpen mode) override {
-    std::error_code error;
-    const bool present = std::filesystem::exists(path + "/CURRENT", error);
-    if (error) return fail(status_from_errno(error.value(), path));
-    if (present && mode == env::KeyValueOpen::kCreate) {
-      return fail(Code::kExists, path + " holds a store already");
-    }
-    if (!present && mode != env::KeyValueOpen::kCreate) {
-      return fail(Code::kNotFound, path + " holds no store");
-    }
-    // RocksDB insists on a family "default"; ours come behind it.
-    std::vector<rocksdb::ColumnFamilyDescriptor> descriptors = {
-        {rocksdb::kDefaultColumnFamilyName, family_options()}};
-    for (const std::string& name : families) descriptors.emplace_back(name, family_options());
-    std::vector<rocksdb::ColumnFamilyHandle*> handles;
-    rocksdb::DB* db = nullptr;
-    const bool read_only = mode == env::KeyValueOpen::kReadOnly;
-    const rocksdb::Status opened =
-        read_only ? rocksdb::DB::OpenForReadOnly(database_options(), path, descriptors, &handles,
-                                                 &db)
-                  : rocksdb::DB::Open(database_options(), path, descriptors, &handles, &db);
-    TRY_VOID(to_status(opened, "open " + path));
-    std::unique_ptr<rocksdb::DB> owner(db);
-    const rocksdb::Status dropped = db->DestroyColumnFamilyHandle(handles.front());
-    TRY_VOID(to_status(dropped, "open " + path));
-    handles.erase(handles.begin());
-    return std::make_unique<RocksStore>(std::move(owner), std::move(handles), read_only);
-  }
-
-  Status destroy(const std::string& path) override {
-    // The folder is the store's alone; DestroyDB would leave files of a damaged one behind.
-    std::error_code error;
-    std::filesystem::remove_all(path, error);
-    if (error) return status_from_errno(error.value(), "remove " + path);
-    return {};
-  }
+                                              env::KeyValueOpen mode) override;
+  Status destroy(const std::string& path) override;
 };
 
+Result<bool> holds_store(const std::string& path) {
+  std::error_code error;
+  const bool present = std::filesystem::exists(path + "/CURRENT", error);
+  if (error) return fail(status_from_errno(error.value(), "look for a store in " + path));
+  return present;
+}
+
+/// Ours in their order, then those that another version left: RocksDB wants all of them opened.
+Result<std::vector<rocksdb::ColumnFamilyDescriptor>> describe_families(
+    const std::string& path, const std::vector<std::string>& families, bool present) {
+  std::vector<std::string> names = families;
+  if (present) {
+    std::vector<std::string> found;
+    const rocksdb::Status listed =
+        rocksdb::DB::ListColumnFamilies(database_options(), path, &found);
+    TRY_VOID(to_status(listed, "open " + path));
+    names.insert(names.end(), found.begin(), found.end());
+  } else {
+    names.push_back(rocksdb::kDefaultColumnFamilyName);  // RocksDB insists on it
+  }
+  std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
+  for (const std::string& name : names) {
+    const auto same = [&](const auto& other) { return other.name == name; };
+    if (std::ranges::any_of(descriptors, same)) continue;
+    descriptors.emplace_back(name, family_options());
+  }
+  return descriptors;
+}
+
+Result<std::unique_ptr<env::KeyValue>> RocksStores::open(const std::string& path,
+                                                         const std::vector<std::string>& families,
+                                                         env::KeyValueOpen mode) {
+  TRY(const bool present, holds_store(path));
+  const bool creates = mode == env::KeyValueOpen::kCreate;
+  if (present && creates) return fail(Code::kExists, path + " holds a store already");
+  if (!present && !creates) return fail(Code::kNotFound, path + " holds no store");
+  TRY(const auto descriptors, describe_families(path, families, present));
+
+  rocksdb::DBOptions options = database_options();
+  options.create_if_missing = creates;
+  options.error_if_exists = creates;
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  rocksdb::DB* db = nullptr;
+  const bool read_only = mode == env::KeyValueOpen::kReadOnly;
+  const rocksdb::Status opened =
+      read_only ? rocksdb::DB::OpenForReadOnly(options, path, descriptors, &handles, &db)
+                : rocksdb::DB::Open(options, path, descriptors, &handles, &db);
+  TRY_VOID(to_status(opened, "open " + path));
+  return std::make_unique<RocksStore>(std::unique_ptr<rocksdb::DB>(db), std::move(handles),
+                                      read_only);
+}
+
+Status RocksStores::destroy(const std::string& path) {
+  TRY(const bool present, holds_store(path));
+  if (present) {
+    Status destroyed = to_status(rocksdb::DestroyDB(path, rocksdb::Options()), "remove " + path);
+    if (destroyed.reason() == Reason::kLocked) return destroyed;
+    destroyed.ignore();  // a damaged one; what is left goes below
+  }
+  // The folder is the store's alone; DestroyDB leaves files of a damaged store behind.
+  std::error_code error;
+  std::filesystem::remove_all(path, error);
+  if (error) return status_from_errno(error.value(), "remove " + path);
+  return {};
+}
+
 }  // namespace
-
-rocksdb::DBOptions database_options() {
-  rocksdb::DBOptions options;
-  options.create_if_missing = true;
-  options.create_missing_column_families = true;
-  // A torn tail is what a power cut leaves.  It also hides a flipped bit there, so that who keeps
-  // a store compares its own commit number with a mark kept outside it.
-  options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
-  options.recycle_log_file_num = 0;  // a recycled log's old records could pass for its tail
-  options.manual_wal_flush = false;
-  options.paranoid_checks = true;
-  options.avoid_flush_during_recovery = false;
-  options.max_total_wal_size = 16 * kMiB;
-  options.max_open_files = 256;
-  options.keep_log_file_num = 2;
-  options.max_log_file_size = 1 * kMiB;
-  options.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
-  options.stats_dump_period_sec = 0;
-  options.max_background_jobs = 2;
-  return options;
-}
-
-rocksdb::ColumnFamilyOptions family_options() {
-  rocksdb::ColumnFamilyOptions options;
-  options.write_buffer_size = 4 * kMiB;
-  options.max_write_buffer_number = 3;
-  options.compression = rocksdb::kNoCompression;  // records are short and mostly numbers
-  rocksdb::BlockBasedTableOptions table;
-  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
-  table.verify_compression = false;
-  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-  return options;
-}
 
 std::unique_ptr<env::KeyValueStores> make_rocksdb_stores() {
   return std::make_unique<RocksStores>();
