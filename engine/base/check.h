@@ -1,5 +1,5 @@
-// CAIRN_CHECK: our own invariants.  Stays on in release.  Never applied to bytes that a peer, a disk
-// or a user gave us: those are errors (status.h).
+// CAIRN_CHECK: our own invariants.  Stays on in release.  Never applied to bytes that a peer, a
+// disk or a user gave us: those are errors (status.h).
 #pragma once
 
 namespace cairn {

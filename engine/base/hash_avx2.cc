@@ -1,4 +1,5 @@
-// Compiled with -mavx2 where the CPU family may have it; elsewhere the same code again, never chosen.
+// Compiled with -mavx2 where the CPU family may have it; elsewhere the same code again, never
+// chosen.
 #define XXH_INLINE_ALL
 #ifdef __AVX2__
 #define XXH_VECTOR XXH_AVX2

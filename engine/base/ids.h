@@ -30,7 +30,8 @@ using SegmentNumber = Id<struct SegmentTag, std::uint64_t>;
 /// One try to put one fragment somewhere; never reused for that object and index.
 using Placement = Id<struct PlacementTag, std::uint32_t>;
 
-/// Session incarnation and a counter of that session, so a dead session's objects are one key range.
+/// Session incarnation and a counter of that session, so a dead session's objects are one key
+/// range.
 struct ObjectId {
   std::uint64_t incarnation = 0;
   std::uint64_t counter = 0;

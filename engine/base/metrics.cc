@@ -33,8 +33,8 @@ void Histogram::record(std::uint64_t value) {
 std::uint64_t Histogram::quantile(double q) const {
   const std::uint64_t total = count();
   if (total == 0) return 0;
-  const auto rank = std::max<std::uint64_t>(
-      1, static_cast<std::uint64_t>(q * static_cast<double>(total) + 0.5));
+  const auto rank =
+      std::max<std::uint64_t>(1, static_cast<std::uint64_t>(q * static_cast<double>(total) + 0.5));
   std::uint64_t below = 0;
   for (std::size_t bucket = 0; bucket < kBuckets; ++bucket) {
     below += buckets_[bucket].load(std::memory_order_relaxed);
@@ -75,8 +75,8 @@ std::string MetricRegistry::prometheus_text() const {
   std::string out;
   for (const auto& entry : entries_) {
     const char* type = entry->counter ? "counter" : entry->gauge ? "gauge" : "summary";
-    out += "# HELP " + entry->name + " " + entry->help + "\n# TYPE " + entry->name + " " + type +
-           "\n";
+    out +=
+        "# HELP " + entry->name + " " + entry->help + "\n# TYPE " + entry->name + " " + type + "\n";
     if (entry->counter) out += entry->name + " " + std::to_string(entry->counter->value()) + "\n";
     if (entry->gauge) out += entry->name + " " + std::to_string(entry->gauge->value()) + "\n";
     if (const Histogram* h = entry->histogram.get()) {

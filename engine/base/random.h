@@ -1,5 +1,5 @@
-// A small seeded generator for tests, the simulator and back-off.  Not for secrets: UUIDs and nonces
-// come from env::Random.
+// A small seeded generator for tests, the simulator and back-off.  Not for secrets: UUIDs and
+// nonces come from env::Random.
 #pragma once
 
 #include <cstdint>

@@ -7,42 +7,72 @@ namespace cairn {
 
 std::string_view to_string(Code code) noexcept {
   switch (code) {
-    case Code::kOk: return "ok";
-    case Code::kNotFound: return "not found";
-    case Code::kExists: return "exists";
-    case Code::kInvalid: return "invalid";
-    case Code::kCorrupt: return "corrupt";
-    case Code::kIo: return "I/O error";
-    case Code::kNoSpace: return "no space";
-    case Code::kTimeout: return "timeout";
-    case Code::kUnavailable: return "unavailable";
-    case Code::kExpelled: return "expelled";
-    case Code::kExpired: return "expired";
-    case Code::kCancelled: return "cancelled";
-    case Code::kUnsupported: return "unsupported";
+    case Code::kOk:
+      return "ok";
+    case Code::kNotFound:
+      return "not found";
+    case Code::kExists:
+      return "exists";
+    case Code::kInvalid:
+      return "invalid";
+    case Code::kCorrupt:
+      return "corrupt";
+    case Code::kIo:
+      return "I/O error";
+    case Code::kNoSpace:
+      return "no space";
+    case Code::kTimeout:
+      return "timeout";
+    case Code::kUnavailable:
+      return "unavailable";
+    case Code::kExpelled:
+      return "expelled";
+    case Code::kExpired:
+      return "expired";
+    case Code::kCancelled:
+      return "cancelled";
+    case Code::kUnsupported:
+      return "unsupported";
   }
   return "unknown";
 }
 
 std::string_view to_string(Reason reason) noexcept {
   switch (reason) {
-    case Reason::kNone: return "";
-    case Reason::kNotEmpty: return "not_empty";
-    case Reason::kIsDirectory: return "is_directory";
-    case Reason::kNotDirectory: return "not_directory";
-    case Reason::kQuota: return "quota";
-    case Reason::kReadOnly: return "read_only";
-    case Reason::kSuperseded: return "superseded";
-    case Reason::kTargetFailed: return "target_failed";
-    case Reason::kStaleEpoch: return "stale_epoch";
-    case Reason::kBusy: return "busy";
-    case Reason::kLocked: return "locked";
-    case Reason::kForeign: return "foreign";
-    case Reason::kVersion: return "version";
-    case Reason::kRolledBack: return "rolled_back";
-    case Reason::kHashMismatch: return "hash_mismatch";
-    case Reason::kTooLarge: return "too_large";
-    case Reason::kNoDescriptors: return "no_descriptors";
+    case Reason::kNone:
+      return "";
+    case Reason::kNotEmpty:
+      return "not_empty";
+    case Reason::kIsDirectory:
+      return "is_directory";
+    case Reason::kNotDirectory:
+      return "not_directory";
+    case Reason::kQuota:
+      return "quota";
+    case Reason::kReadOnly:
+      return "read_only";
+    case Reason::kSuperseded:
+      return "superseded";
+    case Reason::kTargetFailed:
+      return "target_failed";
+    case Reason::kStaleEpoch:
+      return "stale_epoch";
+    case Reason::kBusy:
+      return "busy";
+    case Reason::kLocked:
+      return "locked";
+    case Reason::kForeign:
+      return "foreign";
+    case Reason::kVersion:
+      return "version";
+    case Reason::kRolledBack:
+      return "rolled_back";
+    case Reason::kHashMismatch:
+      return "hash_mismatch";
+    case Reason::kTooLarge:
+      return "too_large";
+    case Reason::kNoDescriptors:
+      return "no_descriptors";
   }
   return "unknown";
 }
@@ -120,10 +150,13 @@ Status status_from_errno(int errno_value, std::string_view what) {
   std::string message(what);
   message.append(": ").append(std::strerror(errno_value));
   switch (errno_value) {
-    case ENOENT: return {Code::kNotFound, std::move(message)};
-    case EEXIST: return {Code::kExists, std::move(message)};
+    case ENOENT:
+      return {Code::kNotFound, std::move(message)};
+    case EEXIST:
+      return {Code::kExists, std::move(message)};
     case ENOSPC:
-    case EDQUOT: return {Code::kNoSpace, std::move(message)};
+    case EDQUOT:
+      return {Code::kNoSpace, std::move(message)};
     case EMFILE:
     case ENFILE:
       return {Code::kUnavailable, Reason::kNoDescriptors,
@@ -132,12 +165,17 @@ Status status_from_errno(int errno_value, std::string_view what) {
     case EPERM:
     case EINVAL:
     case ENOTDIR:
-    case ENAMETOOLONG: return {Code::kInvalid, std::move(message)};
-    case EROFS: return {Code::kInvalid, Reason::kReadOnly, std::move(message)};
+    case ENAMETOOLONG:
+      return {Code::kInvalid, std::move(message)};
+    case EROFS:
+      return {Code::kInvalid, Reason::kReadOnly, std::move(message)};
     case EAGAIN:
-    case ENOMEM: return {Code::kUnavailable, std::move(message)};
-    case ECANCELED: return {Code::kCancelled, std::move(message)};
-    default: return {Code::kIo, std::move(message)};
+    case ENOMEM:
+      return {Code::kUnavailable, std::move(message)};
+    case ECANCELED:
+      return {Code::kCancelled, std::move(message)};
+    default:
+      return {Code::kIo, std::move(message)};
   }
 }
 

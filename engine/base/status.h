@@ -43,16 +43,16 @@ enum class Reason : std::uint16_t {
   kQuota = 4,
   kReadOnly = 5,
   kSuperseded = 6,
-  kTargetFailed = 7,     ///< the first write or flush error failed the target for good
-  kStaleEpoch = 8,       ///< the sender's cluster map is older than the newest seen here
-  kBusy = 9,             ///< the same thing is being done by someone else now
-  kLocked = 10,          ///< another process holds the lock
-  kForeign = 11,         ///< belongs to another cluster, or holds foreign files
-  kVersion = 12,         ///< format version unknown to this build
-  kRolledBack = 13,      ///< older than the mark kept outside it
-  kHashMismatch = 14,    ///< bytes differ from the writing client's table
-  kTooLarge = 15,        ///< above a named limit
-  kNoDescriptors = 16,   ///< out of file descriptors: try again, never "absent"
+  kTargetFailed = 7,    ///< the first write or flush error failed the target for good
+  kStaleEpoch = 8,      ///< the sender's cluster map is older than the newest seen here
+  kBusy = 9,            ///< the same thing is being done by someone else now
+  kLocked = 10,         ///< another process holds the lock
+  kForeign = 11,        ///< belongs to another cluster, or holds foreign files
+  kVersion = 12,        ///< format version unknown to this build
+  kRolledBack = 13,     ///< older than the mark kept outside it
+  kHashMismatch = 14,   ///< bytes differ from the writing client's table
+  kTooLarge = 15,       ///< above a named limit
+  kNoDescriptors = 16,  ///< out of file descriptors: try again, never "absent"
 };
 
 std::string_view to_string(Code code) noexcept;
@@ -109,7 +109,8 @@ class [[nodiscard]] Status {
 template <class T>
 using Result = tl::expected<T, Status>;
 
-/// `return fail(Code::kInvalid, "unit_bytes is 3; it must be ...");` in a function returning Result.
+/// `return fail(Code::kInvalid, "unit_bytes is 3; it must be ...");` in a function returning
+/// Result.
 inline tl::unexpected<Status> fail(Code code, std::string message) {
   return tl::unexpected<Status>(Status(code, std::move(message)));
 }
@@ -155,14 +156,14 @@ struct Propagate {
 //   TRY(auto x, f());          x is the value, or the function returns the error
 //   TRY_VOID(g());             g returns Status or Result<void>
 //   CO_TRY / CO_TRY_VOID       the same inside a coroutine; the expression may contain co_await
-#define CAIRN_TRY_IMPL(tmp, declaration, expression, return_word)                       \
-  auto tmp = (expression);                                                              \
-  if (!::cairn::internal::succeeded(tmp)) [[unlikely]]                                  \
-    return_word ::cairn::internal::Propagate{::cairn::internal::take_error(tmp)};       \
+#define CAIRN_TRY_IMPL(tmp, declaration, expression, return_word)                 \
+  auto tmp = (expression);                                                        \
+  if (!::cairn::internal::succeeded(tmp)) [[unlikely]]                            \
+    return_word ::cairn::internal::Propagate{::cairn::internal::take_error(tmp)}; \
   declaration = *std::move(tmp)
-#define CAIRN_TRY_VOID_IMPL(tmp, expression, return_word)                               \
-  if (auto tmp = (expression); !::cairn::internal::succeeded(tmp)) [[unlikely]]         \
-  return_word ::cairn::internal::Propagate{::cairn::internal::take_error(tmp)}
+#define CAIRN_TRY_VOID_IMPL(tmp, expression, return_word)                       \
+  if (auto tmp = (expression); !::cairn::internal::succeeded(tmp)) [[unlikely]] \
+    return_word ::cairn::internal::Propagate { ::cairn::internal::take_error(tmp) }
 
 #define TRY(declaration, expression) \
   CAIRN_TRY_IMPL(CAIRN_CONCAT(try_result_, __LINE__), declaration, expression, return)

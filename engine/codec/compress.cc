@@ -40,8 +40,7 @@ Result<std::string> decompress(Bytes frame, std::uint64_t raw_bytes_max) {
   }
   const Bytes packed = frame.subspan(kFrameHeaderBytes);
   std::string raw(raw_bytes, '\0');
-  const std::size_t bytes =
-      ZSTD_decompress(raw.data(), raw.size(), packed.data(), packed.size());
+  const std::size_t bytes = ZSTD_decompress(raw.data(), raw.size(), packed.data(), packed.size());
   if (ZSTD_isError(bytes) || bytes != raw_bytes || hash64(as_bytes(raw)) != hash) {
     return fail(Code::kCorrupt, "compressed frame: damaged or cut short");
   }

@@ -64,8 +64,7 @@ Result<ErasureCode::Decoder> ErasureCode::make_decoder(
   if (sources.size() != data_ || !distinct || !std::ranges::all_of(sources, in_range) ||
       !std::ranges::all_of(wanted, in_range) || wanted.size() > kFragmentsMax) {
     return fail(Code::kInvalid, "decoding needs " + std::to_string(data_) +
-                                    " distinct fragments below " +
-                                    std::to_string(data_ + parity_));
+                                    " distinct fragments below " + std::to_string(data_ + parity_));
   }
   // data = inverse(rows of the sources) * sources, and a fragment is its row times data.
   const std::size_t k = data_;

@@ -1,6 +1,6 @@
 // The hash table of an object: XXH3-64 of every 64 KiB block of all k+m fragments, made once by the
-// writing client.  Order: fragment 0's blocks, fragment 1's, ...; little-endian.  Each hash is seeded
-// with (object id, fragment index, block), so a misplaced block fails too (base/hash.h).
+// writing client.  Order: fragment 0's blocks, fragment 1's, ...; little-endian.  Each hash is
+// seeded with (object id, fragment index, block), so a misplaced block fails too (base/hash.h).
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ class HashTableView {
   static Result<HashTableView> make(Bytes bytes, const layout::Geometry& geometry);
 
   std::uint64_t block_hash(std::uint32_t fragment, std::uint32_t block) const {
-    return load_le<std::uint64_t>(
-        bytes_.data() + (std::size_t{fragment} * blocks_ + block) * sizeof(std::uint64_t));
+    return load_le<std::uint64_t>(bytes_.data() + (std::size_t{fragment} * blocks_ + block) *
+                                                      sizeof(std::uint64_t));
   }
   std::uint32_t blocks() const { return blocks_; }
   Bytes bytes() const { return bytes_; }
@@ -33,8 +33,9 @@ class HashTableView {
   std::uint32_t blocks_;
 };
 
-/// Checks whole blocks of one fragment: `data` begins at block `first_block` and covers whole blocks,
-/// but for the fragment's last one, which may be shorter.  kCorrupt (hash_mismatch) names the block.
+/// Checks whole blocks of one fragment: `data` begins at block `first_block` and covers whole
+/// blocks, but for the fragment's last one, which may be shorter.  kCorrupt (hash_mismatch) names
+/// the block.
 Status verify_blocks(const HashTableView& table, const ObjectId& object, std::uint32_t fragment,
                      std::uint32_t first_block, Bytes data);
 

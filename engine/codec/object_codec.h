@@ -1,5 +1,5 @@
-// From the bytes of an object to its parity and hash table in one pass, and back from any k fragments
-// to a lost one, checked against that table.
+// From the bytes of an object to its parity and hash table in one pass, and back from any k
+// fragments to a lost one, checked against that table.
 //
 // Each piece is hashed first and encoded then, while it is in cache, so parity can't be consistent
 // with other bytes than the table says.  Pure over spans, any thread; no allocation per piece.

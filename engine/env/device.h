@@ -1,5 +1,6 @@
 // A storage device as io_uring shows it: operations complete with an int, success means nothing
-// about durability until a flush returns, and a result may be short.  Everything above sees only this.
+// about durability until a flush returns, and a result may be short.  Everything above sees only
+// this.
 //
 // Implementations: io::UringDevice, io::FaultDevice (wrapper), sim::SimDevice.
 #pragma once
@@ -51,8 +52,9 @@ class BlockDevice {
   /// Cuts the file at `length` (gives a preallocated tail back).
   virtual Task<int> truncate(DeviceFile file, std::uint64_t length) = 0;
 
-  /// Lowest offset >= `from` that may hold data: a hint that lets scans hop over preallocated space.
-  /// Returning `from` is always right.  -errno on error; the file's length when nothing follows.
+  /// Lowest offset >= `from` that may hold data: a hint that lets scans hop over preallocated
+  /// space. Returning `from` is always right.  -errno on error; the file's length when nothing
+  /// follows.
   virtual std::int64_t next_data(DeviceFile file, std::uint64_t from) = 0;
   virtual Result<std::uint64_t> file_bytes(DeviceFile file) = 0;
 

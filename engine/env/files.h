@@ -1,5 +1,5 @@
-// Names in the file system: what is left of it beside device I/O.  Every failed listing or stat is an
-// error, never "empty" or "absent" (I7).
+// Names in the file system: what is left of it beside device I/O.  Every failed listing or stat is
+// an error, never "empty" or "absent" (I7).
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
 // An ordered key-value store with column families: what the engine needs of RocksDB and no more.
 //
-// Durability: batches are applied and become durable in the order they were written, each as a whole;
-// a crash keeps a prefix of them.  Everything written before a sync() started is kept once it returns.
+// Durability: batches are applied and become durable in the order they were written, each as a
+// whole; a crash keeps a prefix of them.  Everything written before a sync() started is kept once
+// it returns.
 //
 // Implementations: platform/kv (RocksDB), sim::SimKeyValue (the model it is checked against).
 #pragma once

@@ -1,5 +1,5 @@
-// The network, injected: byte streams between named endpoints.  Framing, credits and meaning live in
-// wire and net; the simulation of this interface comes with them.
+// The network, injected: byte streams between named endpoints.  Framing, credits and meaning live
+// in wire and net; the simulation of this interface comes with them.
 #pragma once
 
 #include <memory>

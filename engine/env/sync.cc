@@ -10,7 +10,8 @@
 namespace cairn {
 namespace asio = boost::asio;
 
-/// Shared by the event's list and by the timer of wait_until: whichever comes first takes the handler.
+/// Shared by the event's list and by the timer of wait_until: whichever comes first takes the
+/// handler.
 struct Event::Waiter {
   asio::any_completion_handler<void(bool)> handler;
 };
@@ -27,9 +28,8 @@ void Event::pulse() { wake_all(); }
 void Event::wake_all() {
   for (const auto& waiter : std::exchange(waiters_, {})) {
     if (!waiter->handler) continue;  // its deadline passed
-    asio::post(executor_, [handler = std::move(waiter->handler)]() mutable {
-      std::move(handler)(true);
-    });
+    asio::post(executor_,
+               [handler = std::move(waiter->handler)]() mutable { std::move(handler)(true); });
   }
 }
 
@@ -73,11 +73,9 @@ bool Permits::try_acquire(std::uint64_t count) {
 
 Task<void> Permits::acquire(std::uint64_t count) {
   if (try_acquire(count)) co_return;
-  auto suspend = [this, count](auto handler) {
-    waiters_.push_back({count, std::move(handler)});
-  };
+  auto suspend = [this, count](auto handler) { waiters_.push_back({count, std::move(handler)}); };
   co_await asio::async_initiate<const asio::use_awaitable_t<>, void()>(std::move(suspend),
-                                                                      asio::use_awaitable);
+                                                                       asio::use_awaitable);
 }
 
 void Permits::release(std::uint64_t count) {
@@ -88,9 +86,8 @@ void Permits::release(std::uint64_t count) {
 void Permits::grant() {
   while (!waiters_.empty() && waiters_.front().count <= available_) {
     available_ -= waiters_.front().count;
-    asio::post(executor_, [handler = std::move(waiters_.front().handler)]() mutable {
-      std::move(handler)();
-    });
+    asio::post(executor_,
+               [handler = std::move(waiters_.front().handler)]() mutable { std::move(handler)(); });
     waiters_.pop_front();
   }
 }

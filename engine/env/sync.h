@@ -1,6 +1,6 @@
-// Waiting inside one executor: events, permits, and groups of coroutines.  Everything here belongs to
-// one executor and needs no lock.  Waiters resume in the order they came, from the executor's queue,
-// never inside the call that woke them.
+// Waiting inside one executor: events, permits, and groups of coroutines.  Everything here belongs
+// to one executor and needs no lock.  Waiters resume in the order they came, from the executor's
+// queue, never inside the call that woke them.
 #pragma once
 
 #include <boost/asio/any_completion_handler.hpp>
@@ -52,7 +52,8 @@ class Permits {
   Permits(const Permits&) = delete;
   Permits& operator=(const Permits&) = delete;
 
-  /// Waits until `count` are free and takes them.  `count` must not exceed the total, else for ever.
+  /// Waits until `count` are free and takes them.  `count` must not exceed the total, else for
+  /// ever.
   Task<void> acquire(std::uint64_t count);
   bool try_acquire(std::uint64_t count);
   void release(std::uint64_t count);

@@ -60,8 +60,7 @@ Place locate(const Geometry& g, std::uint64_t x) {
   const std::uint64_t in_stripe = x % stripe_bytes(g);
   const bool tail = stripe == g.object_bytes / stripe_bytes(g);
   const std::uint64_t unit = tail ? tail_unit_bytes(g) : g.unit_bytes;
-  return {static_cast<std::uint32_t>(in_stripe / unit),
-          stripe * g.unit_bytes + in_stripe % unit};
+  return {static_cast<std::uint32_t>(in_stripe / unit), stripe * g.unit_bytes + in_stripe % unit};
 }
 
 std::uint64_t object_offset(const Geometry& g, Place place) {

@@ -1,9 +1,10 @@
 // The header in front of every fragment on disk: everything needed to judge and serve the fragment
-// without any other record.  The only place that knows these offsets; docs/formats.md shows them too.
+// without any other record.  The only place that knows these offsets; docs/formats.md shows them
+// too.
 //
-// It counts only at the place it names (target, segment, offset), because payload may contain headers,
-// and without an index record only after the data behind it verifies, because a crash may leave a
-// header without its data.
+// It counts only at the place it names (target, segment, offset), because payload may contain
+// headers, and without an index record only after the data behind it verifies, because a crash may
+// leave a header without its data.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The target's index: which fragment lies where, what is live in each segment, what waits to be given
-// back, and the scan mark.  A typed face over one key-value store.
+// The target's index: which fragment lies where, what is live in each segment, what waits to be
+// given back, and the scan mark.  A typed face over one key-value store.
 //
 // The flushed header on disk is the record; this is how to find it.  A fragment is added only after
 // the flush that covers it, and nothing here is durable before sync().

@@ -31,7 +31,7 @@ struct Extent {
 /// Family `fragment`: name -> where it is.
 struct FragmentRecord {
   FragmentState state = FragmentState::kLive;
-  Extent extent;                   ///< header and data
+  Extent extent;  ///< header and data
   std::uint32_t header_bytes = 0;
   std::uint64_t table_hash = 0;
 
@@ -49,14 +49,14 @@ struct SegmentRecord {
 /// Family `meta`, key "mark": everything below a position is indexed; segments that are not listed,
 /// up to `segment_highest`, are indexed as a whole.
 struct ScanMark {
-  std::uint64_t commit = 0;        ///< number of this synced index commit
+  std::uint64_t commit = 0;  ///< number of this synced index commit
   SegmentNumber segment_highest;
   struct Position {
     SegmentNumber segment;
     std::uint64_t offset = 0;
     constexpr bool operator==(const Position&) const = default;
   };
-  std::vector<Position> open;      ///< at most kOpenSegmentsMax
+  std::vector<Position> open;  ///< at most kOpenSegmentsMax
 
   bool operator==(const ScanMark&) const = default;
 };

@@ -1,14 +1,22 @@
 #include "engine/store/index_syncer.h"
 
+#include "engine/base/log.h"
+
 namespace cairn::store {
+namespace {
+
+constexpr auto kRetryAfter = std::chrono::seconds(1);
+
+}  // namespace
 
 IndexSyncer::IndexSyncer(env::Env env, FragmentIndex& index, SegmentSet& segments,
-                         SuperblockFile& superblock, IndexSyncOptions options,
+                         SuperblockFile& superblock, Space& space, IndexSyncOptions options,
                          std::function<void(const Status&)> failed)
     : env_(env),
       index_(index),
       segments_(segments),
       superblock_(superblock),
+      space_(space),
       options_(options),
       failed_(std::move(failed)),
       work_(env.executor),
@@ -64,7 +72,11 @@ Task<Status> IndexSyncer::run() {
       continue;
     }
     Status committed = co_await commit_once();
-    if (!committed.ok() && error_.ok()) {
+    if (committed.code() == Code::kNoSpace && !stopping_) {
+      log_warn("store", "the index can't be synced, trying again: " + committed.to_string());
+      dirty_ = true;
+      co_await sleep_until(env_.clock, env_.executor, env_.clock.now() + kRetryAfter);
+    } else if (!committed.ok() && error_.ok()) {
       failed_(committed);  // calls fail()
       if (error_.ok()) fail(committed);
     }
@@ -77,6 +89,7 @@ Task<Status> IndexSyncer::commit_once() {
   const bool somebody_waits = covers > completed_;
   pending_bytes_ = 0;
   dirty_ = false;
+  CO_TRY_VOID(co_await space_.make_room_for_index());
 
   ScanMark mark = segments_.mark();
   mark.commit = commit_ + 1;

@@ -1,4 +1,5 @@
-// Makes the index durable: every second or 64 MiB of new fragments, and at once when a delete waits.
+// Makes the index durable: every second or 64 MiB of new fragments, and at once when a delete
+// waits.
 //
 // One commit is: the scan mark into the index, a sync of the index, then (when a delete waits, or
 // every second) its number into the superblock.  The order matters: a mark is durable only together
@@ -13,6 +14,7 @@
 #include "engine/env/sync.h"
 #include "engine/store/fragment_index.h"
 #include "engine/store/segment_set.h"
+#include "engine/store/space.h"
 #include "engine/store/superblock.h"
 
 namespace cairn::store {
@@ -24,9 +26,10 @@ struct IndexSyncOptions {
 
 class IndexSyncer {
  public:
-  /// `failed` is told once when a commit fails; nothing is committed after that.
+  /// `failed` is told once when a commit fails; nothing is committed after that.  A full file
+  /// system is no failure: the commit waits until there is space, and so does who waits for it.
   IndexSyncer(env::Env env, FragmentIndex& index, SegmentSet& segments, SuperblockFile& superblock,
-              IndexSyncOptions options, std::function<void(const Status&)> failed);
+              Space& space, IndexSyncOptions options, std::function<void(const Status&)> failed);
 
   /// A fragment of `bytes` was added; it becomes durable in the index within the limits above.
   void note(std::uint64_t bytes);
@@ -51,11 +54,12 @@ class IndexSyncer {
   FragmentIndex& index_;
   SegmentSet& segments_;
   SuperblockFile& superblock_;
+  Space& space_;
   IndexSyncOptions options_;
   std::function<void(const Status&)> failed_;
 
   std::uint64_t commit_ = 0;
-  std::uint64_t requested_ = 0;   ///< tickets of synced()
+  std::uint64_t requested_ = 0;  ///< tickets of synced()
   std::uint64_t completed_ = 0;
   std::uint64_t pending_bytes_ = 0;
   bool dirty_ = false;

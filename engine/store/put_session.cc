@@ -29,9 +29,9 @@ Status validate(const PutRequest& request, std::uint64_t segment_bytes) {
     return {Code::kInvalid, "object_bytes is 0: an empty object has no fragments"};
   }
   if (request.name.index >= request.geometry.fragments()) {
-    return {Code::kInvalid, "fragment index " + std::to_string(request.name.index) +
-                                " is not below k+m = " +
-                                std::to_string(request.geometry.fragments())};
+    return {Code::kInvalid,
+            "fragment index " + std::to_string(request.name.index) +
+                " is not below k+m = " + std::to_string(request.geometry.fragments())};
   }
   if (request.table.size() != layout::table_bytes(request.geometry)) {
     return {Code::kInvalid, "the hash table has " + std::to_string(request.table.size()) +
@@ -137,8 +137,7 @@ Task<Result<MutableBytes>> PutSession::next_buffer() {
                     put.piece.memory().subspan(put.piece_begin, put.header_bytes));
     }
   }
-  const std::uint64_t room =
-      std::min(kPieceBytes - put.piece_end, put.data_bytes - put.arrived);
+  const std::uint64_t room = std::min(kPieceBytes - put.piece_end, put.data_bytes - put.arrived);
   co_return put.piece.memory().subspan(put.piece_end, room);
 }
 
@@ -155,10 +154,10 @@ Status PutSession::filled(std::uint64_t bytes) {
     const auto table = codec::HashTableView::make(as_bytes(put.table), put.geometry);
     CAIRN_CHECK(table.has_value());  // begin_put compared the lengths
     const std::uint64_t at = put.piece_end - (put.arrived - put.checked);
-    Status verified = codec::verify_blocks(
-        *table, put.name.object, put.name.index,
-        static_cast<std::uint32_t>(put.checked / kBlockBytes),
-        Bytes(put.piece.memory()).subspan(at, complete - put.checked));
+    Status verified =
+        codec::verify_blocks(*table, put.name.object, put.name.index,
+                             static_cast<std::uint32_t>(put.checked / kBlockBytes),
+                             Bytes(put.piece.memory()).subspan(at, complete - put.checked));
     if (!verified.ok()) {
       put.error = verified;
       put.error.ignore();  // told here; kept for the calls that follow
@@ -174,8 +173,8 @@ Status PutSession::filled(std::uint64_t bytes) {
   }
   const std::uint64_t offset = put.extent.offset + put.submitted;
   put.submitted += put.piece_end - put.piece_begin;
-  put.writes.spawn(write_piece(put.store, put.extent.segment, offset,
-                               std::exchange(put.piece, {}), put.piece_begin, put.piece_end));
+  put.writes.spawn(write_piece(put.store, put.extent.segment, offset, std::exchange(put.piece, {}),
+                               put.piece_begin, put.piece_end));
   return {};
 }
 
@@ -217,8 +216,8 @@ Status TargetStore::Impl::index_fragment(const PutState& put) {
     change.put_dead(existing->extent);
     change.put_segment(existing->extent.segment, segments.remove_live(existing->extent));
   }
-  change.put_fragment(put.name, {FragmentState::kLive, put.extent, put.header_bytes,
-                                 put.table_hash});
+  change.put_fragment(put.name,
+                      {FragmentState::kLive, put.extent, put.header_bytes, put.table_hash});
   change.put_segment(put.extent.segment, segments.add_live(put.extent));
   if (Status applied = index->apply(change); !applied.ok()) {
     fail_target(applied);

@@ -1,5 +1,5 @@
-// One fragment on its way to one target: the payload lands in the target's own pieces and is written
-// from there as it comes.  No reader can see it until a metadata commit names it.
+// One fragment on its way to one target: the payload lands in the target's own pieces and is
+// written from there as it comes.  No reader can see it until a metadata commit names it.
 //
 //   begin_put > (next_buffer > filled)* > finish
 //
@@ -39,14 +39,15 @@ class PutSession {
   PutSession& operator=(PutSession&&) = delete;
   ~PutSession();
 
-  /// The very same fragment is already durable here: payload is checked and dropped, finish succeeds.
+  /// The very same fragment is already durable here: payload is checked and dropped, finish
+  /// succeeds.
   bool already_durable() const;
   /// Bytes still to come.
   std::uint64_t remaining() const;
 
   /// Where the next bytes go: 1 B or more inside one piece, valid until filled() or destruction.
-  /// Waits while all pieces of the target are in use (back-pressure).  Not called when remaining() is 0.
-  /// kIo (target_failed): this target takes no more writes.
+  /// Waits while all pieces of the target are in use (back-pressure).  Not called when remaining()
+  /// is 0. kIo (target_failed): this target takes no more writes.
   Task<Result<MutableBytes>> next_buffer();
 
   /// `bytes` of that buffer have arrived.  Every block is checked as soon as it is complete and the

@@ -12,9 +12,8 @@ constexpr auto kRetryAfter = std::chrono::seconds(1);
 
 }  // namespace
 
-Reclaimer::Reclaimer(env::Env env, FragmentIndex& index, SegmentSet& segments,
-                     IndexSyncer& syncer, ReadPins& pins,
-                     std::function<void(const Status&)> failed)
+Reclaimer::Reclaimer(env::Env env, FragmentIndex& index, SegmentSet& segments, IndexSyncer& syncer,
+                     ReadPins& pins, std::function<void(const Status&)> failed)
     : env_(env),
       index_(index),
       segments_(segments),
@@ -79,8 +78,8 @@ Task<Status> Reclaimer::drop_empty_segments() {
   IndexChange forget;
   for (const SegmentNumber segment : empty) forget.erase_segment(segment);
   CO_TRY_VOID(index_.apply(forget));
-  // The file goes after its records are durably gone; a crash in between leaves a file that no record
-  // names at or below the mark, and the next start unlinks it.
+  // The file goes after its records are durably gone; a crash in between leaves a file that no
+  // record names at or below the mark, and the next start unlinks it.
   CO_TRY_VOID(co_await syncer_.synced());
   for (const SegmentNumber segment : empty) {
     co_await pins_.wait_until_segment_free(segment);

@@ -13,8 +13,8 @@ bool overlaps(const Extent& a, const Extent& b) {
   return a.segment == b.segment && a.offset < end_of(b) && b.offset < end_of(a);
 }
 
-/// A suspect whose claimed range reaches into a fragment that is certain was no fragment: extents of
-/// real ones never overlap.  Punching it later must not hit its neighbour.
+/// A suspect whose claimed range reaches into a fragment that is certain was no fragment: extents
+/// of real ones never overlap.  Punching it later must not hit its neighbour.
 void drop_overlapping_suspects(SegmentFindings& findings) {
   std::vector<Extent> certain = findings.known;
   for (const FoundFragment& found : findings.found) {
@@ -82,8 +82,7 @@ Status merge_found(FragmentIndex& index, SegmentSet& segments, const FoundFragme
   const FragmentName& name = found.header.name;
   TRY(const auto existing, index.find(name));
   IndexChange change;
-  const bool wins =
-      !existing || (existing->state == FragmentState::kSuspect && found.verified);
+  const bool wins = !existing || (existing->state == FragmentState::kSuspect && found.verified);
   if (!wins) {
     change.put_dead(found.extent);
     dead.push_back(found.extent);

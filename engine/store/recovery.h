@@ -1,5 +1,5 @@
-// What a start and a rebuild share: finding fragments in a segment and telling the index about them.
-// Thread: the target's.
+// What a start and a rebuild share: finding fragments in a segment and telling the index about
+// them. Thread: the target's.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ struct SegmentFindings {
   std::vector<FoundFragment> found;  ///< not known to the index: verified, or kept as suspect
   std::vector<Extent> known;         ///< indexed, or deleted and waiting for its punch
   std::uint64_t from = 0;
-  std::uint64_t end = 0;             ///< length of the file
+  std::uint64_t end = 0;  ///< length of the file
 
   /// Ranges of [from, end) that hold neither: torn writes, abandoned puts, the preallocated tail.
   std::vector<Extent> gaps(SegmentNumber segment) const;
@@ -28,8 +28,8 @@ Task<Result<SegmentFindings>> find_fragments(
     std::uint64_t from, const Superblock& superblock,
     std::function<Result<bool>(const FragmentHeader&, const Extent&)> known);
 
-/// Puts one found fragment into the index.  A name that is there already keeps its place unless that
-/// one is suspect and this one verified; the loser's extent is appended to `dead`.
+/// Puts one found fragment into the index.  A name that is there already keeps its place unless
+/// that one is suspect and this one verified; the loser's extent is appended to `dead`.
 Status merge_found(FragmentIndex& index, SegmentSet& segments, const FoundFragment& found,
                    std::vector<Extent>& dead);
 

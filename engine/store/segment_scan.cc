@@ -109,8 +109,7 @@ Task<Status> verify_data(env::BlockDevice& device, env::DeviceFile file, io::Pie
   const std::uint64_t data_begin = header.segment_offset + decoded.header_bytes;
   io::Piece piece = co_await pool.acquire();
   for (std::uint64_t at = 0; at < header.data_bytes(); at += kPieceBytes) {
-    const MutableBytes part =
-        piece.memory().first(std::min(kPieceBytes, header.data_bytes() - at));
+    const MutableBytes part = piece.memory().first(std::min(kPieceBytes, header.data_bytes() - at));
     CO_TRY_VOID(co_await io::read_fully(device, file, data_begin + at, part));
     CO_TRY_VOID(codec::verify_blocks(table, header.name.object, header.name.index,
                                      static_cast<std::uint32_t>(at / kBlockBytes), part));

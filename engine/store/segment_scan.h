@@ -29,8 +29,8 @@ struct ScanRequest {
   std::uint64_t from = 0;
   Uuid cluster;
   Uuid target;
-  /// True: the index already knows what is at this extent (a fragment, or a deleted one), so its data
-  /// is not read and it is not reported.
+  /// True: the index already knows what is at this extent (a fragment, or a deleted one), so its
+  /// data is not read and it is not reported.
   std::function<Result<bool>(const FragmentHeader&, const Extent&)> known;
   std::function<Status(const FoundFragment&)> found;
 };
@@ -39,8 +39,9 @@ struct ScanRequest {
 /// concluded about that part.
 Task<Status> scan_segment(env::BlockDevice& device, io::PiecePool& pool, ScanRequest request);
 
-/// Reads and decodes the header at `extent`, checks that it names this place, this target and `name`.
-/// The table in the result lies in `memory`, which is page-aligned and kFragmentHeaderBytesMax long.
+/// Reads and decodes the header at `extent`, checks that it names this place, this target and
+/// `name`. The table in the result lies in `memory`, which is page-aligned and
+/// kFragmentHeaderBytesMax long.
 Task<Result<DecodedHeader>> read_header(env::BlockDevice& device, env::DeviceFile file,
                                         Extent extent, std::uint32_t header_bytes,
                                         MutableBytes memory);

@@ -16,8 +16,7 @@ constexpr std::size_t kDigits = 16;
 
 std::string segment_file_name(SegmentNumber number) {
   std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%016llx",
-                static_cast<unsigned long long>(number.value));
+  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(number.value));
   return std::string(text.data()).append(kSuffix);
 }
 
@@ -87,7 +86,8 @@ Task<Status> SegmentSet::start_segment(std::uint64_t bytes) {
   segment.open->bytes = bytes;
   segment.flushes = std::make_unique<FlushGroup>(env_.executor);
   remember(number, std::make_shared<SegmentFile>(env_.device, *file));
-  // Before the first acknowledgement of a fragment in it: a name that a crash may lose is no record.
+  // Before the first acknowledgement of a fragment in it: a name that a crash may lose is no
+  // record.
   Status named = co_await env_.files.sync_directory(directory_);
   if (!named.ok()) {
     close_if_settled(number);
@@ -149,8 +149,7 @@ Task<Result<SegmentFilePtr>> SegmentSet::file(SegmentNumber number) {
     recently_used_.splice(recently_used_.begin(), recently_used_, found->second.used);
     co_return file;
   }
-  auto opened =
-      co_await env_.device.open(path(number), env::DeviceOpen::kReadWrite, 0);
+  auto opened = co_await env_.device.open(path(number), env::DeviceOpen::kReadWrite, 0);
   if (!opened) {
     Status error = std::move(opened).error();
     if (error.code() != Code::kNotFound) co_return fail(std::move(error));
@@ -203,8 +202,7 @@ Task<Status> SegmentSet::unlink(SegmentNumber number) {
 
 void SegmentSet::forget(SegmentNumber number) {
   const auto found = segments_.find(number);
-  CAIRN_CHECK(found != segments_.end() && !found->second.open &&
-              found->second.live.fragments == 0);
+  CAIRN_CHECK(found != segments_.end() && !found->second.open && found->second.live.fragments == 0);
   if (found->second.file) recently_used_.erase(found->second.used);
   segments_.erase(found);
 }

@@ -70,7 +70,8 @@ class SegmentSet {
   /// Every completed write of the segment becomes durable.
   Task<Status> flush(SegmentNumber number);
 
-  /// Counters of a segment after a fragment came or went; put the record into the same index change.
+  /// Counters of a segment after a fragment came or went; put the record into the same index
+  /// change.
   SegmentRecord add_live(const Extent& extent);
   SegmentRecord remove_live(const Extent& extent);
   const SegmentRecord& live(SegmentNumber number) const { return segments_.at(number).live; }
@@ -100,16 +101,16 @@ class SegmentSet {
 
  private:
   struct OpenSegment {
-    std::uint64_t bytes = 0;           ///< preallocated
-    std::uint64_t append = 0;          ///< where the next extent goes
-    std::set<std::uint64_t> running;   ///< offsets of extents that are not settled
-    bool closing = false;              ///< its tail is being cut off
+    std::uint64_t bytes = 0;          ///< preallocated
+    std::uint64_t append = 0;         ///< where the next extent goes
+    std::set<std::uint64_t> running;  ///< offsets of extents that are not settled
+    bool closing = false;             ///< its tail is being cut off
   };
   struct Segment {
     SegmentRecord live;
     std::unique_ptr<OpenSegment> open;  ///< null: closed
     std::unique_ptr<FlushGroup> flushes;
-    SegmentFilePtr file;                ///< open or recently used
+    SegmentFilePtr file;  ///< open or recently used
     std::list<SegmentNumber>::iterator used;
   };
 
@@ -127,9 +128,9 @@ class SegmentSet {
   std::map<SegmentNumber, Segment> segments_;
   std::list<SegmentNumber> recently_used_;  ///< front: last used
   SegmentNumber highest_;
-  SegmentNumber current_;                   ///< 0: none
-  Permits starting_;                        ///< one new segment at a time
-  Event settled_;                           ///< pulsed when a segment closes
+  SegmentNumber current_;  ///< 0: none
+  Permits starting_;       ///< one new segment at a time
+  Event settled_;          ///< pulsed when a segment closes
   TaskGroup tails_;
 };
 

@@ -1,7 +1,7 @@
-// How much a target may still take.  Deletes must work on a full device, so the index never competes
-// with fragments for the last blocks: fragments stop at a headroom, and a preallocated ballast file is
-// let go when somebody else filled the file system all the same.
-// Thread: the target's.
+// How much a target may still take.  Deletes must work on a full device, so the index never
+// competes with fragments for the last blocks: fragments stop at a headroom, and a preallocated
+// ballast file is let go when somebody else filled the file system all the same. Thread: the
+// target's.
 #pragma once
 
 #include <algorithm>

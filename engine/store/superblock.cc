@@ -140,8 +140,9 @@ Result<Superblock> load_superblock(env::Files& files, const std::string& directo
     return *std::move(newest);
   }
   if (!problem.ok()) return fail(std::move(problem));
-  return fail(Code::kNotFound, directory + " is not a target: it has no superblock; make one with "
-                                           "`cairn target init`");
+  return fail(Code::kNotFound, directory +
+                                   " is not a target: it has no superblock; make one with "
+                                   "`cairn target init`");
 }
 
 Task<Status> write_superblock(env::Files& files, std::string directory, Superblock superblock) {

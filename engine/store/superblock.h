@@ -1,8 +1,8 @@
-// What a target must remember outside its index: who it is, what it may no longer do, and marks that
-// expose an index or a metadata store that went back in time.
+// What a target must remember outside its index: who it is, what it may no longer do, and marks
+// that expose an index or a metadata store that went back in time.
 //
-// Two copies, each replaced atomically one after the other; the newest valid one counts.  One damaged
-// copy is repaired from the other, two are an error.
+// Two copies, each replaced atomically one after the other; the newest valid one counts.  One
+// damaged copy is repaired from the other, two are an error.
 #pragma once
 
 #include <cstdint>
@@ -24,20 +24,21 @@ inline constexpr std::size_t kPoolNameBytesMax = 32;
 inline constexpr std::size_t kFailureBytesMax = 256;
 
 struct Superblock {
-  std::uint64_t sequence = 0;      ///< grows with each replacement
+  std::uint64_t sequence = 0;  ///< grows with each replacement
   Uuid cluster;
   Uuid target;
-  std::uint64_t created_s = 0;     ///< wall clock, seconds since 1970
+  std::uint64_t created_s = 0;  ///< wall clock, seconds since 1970
   std::uint64_t capacity_bytes = 0;
   std::uint64_t segment_bytes = 0;
-  Epoch epoch;                     ///< newest seen; older ones are refused (I13)
-  CommitIndex metadata_mark;       ///< highest metadata commit number told
-  std::uint64_t index_commit = 0;  ///< the index holds at least this commit, else it was rolled back
-  SegmentNumber segment_mark;      ///< at least every number used before the last synced index commit
+  Epoch epoch;                ///< newest seen; older ones are refused (I13)
+  CommitIndex metadata_mark;  ///< highest metadata commit number told
+  std::uint64_t index_commit =
+      0;                       ///< the index holds at least this commit, else it was rolled back
+  SegmentNumber segment_mark;  ///< at least every number used before the last synced index commit
   bool expelled = false;
   bool failed = false;
-  std::string pool;                ///< at most kPoolNameBytesMax
-  std::string failure;             ///< why it failed; at most kFailureBytesMax
+  std::string pool;     ///< at most kPoolNameBytesMax
+  std::string failure;  ///< why it failed; at most kFailureBytesMax
 
   bool operator==(const Superblock&) const = default;
 };
@@ -55,7 +56,9 @@ Result<Superblock> load_superblock(env::Files& files, const std::string& directo
 class SuperblockFile {
  public:
   SuperblockFile(Executor executor, env::Files& files, std::string directory, Superblock current)
-      : files_(files), directory_(std::move(directory)), current_(std::move(current)),
+      : files_(files),
+        directory_(std::move(directory)),
+        current_(std::move(current)),
         turn_(std::move(executor), 1) {}
 
   const Superblock& current() const { return current_; }

@@ -61,12 +61,11 @@ Result<Superblock> plan(env::Env env, const std::string& directory, const InitOp
                                     " is more than the file system has (" +
                                     format_bytes(space.total_bytes) + ")");
   }
-  s.segment_bytes = round_down(
-      options.segment_bytes != 0
-          ? options.segment_bytes
-          : std::clamp(s.capacity_bytes / kSegmentsPerDeviceMin, kSegmentBytesMin,
-                       kSegmentBytesMax),
-      kPageBytes);
+  s.segment_bytes =
+      round_down(options.segment_bytes != 0 ? options.segment_bytes
+                                            : std::clamp(s.capacity_bytes / kSegmentsPerDeviceMin,
+                                                         kSegmentBytesMin, kSegmentBytesMax),
+                 kPageBytes);
   s.pool = options.pool;
   if (s.segment_bytes == 0 || s.segment_bytes > kSegmentBytesMax) {
     return fail(Code::kInvalid, "segment size " + format_bytes(s.segment_bytes) +
@@ -178,7 +177,7 @@ Task<Result<RebuildReport>> rebuild_index(env::Env env, std::string directory) {
            co_await find_fragments(env.device, *pool, (*file)->get(), number, 0, superblock,
                                    std::move(known)));
     CO_TRY_VOID(co_await segments.flush(number));  // what is indexed must be durable
-    std::vector<Extent> dead;  // recorded; the next start gives the blocks back
+    std::vector<Extent> dead;                      // recorded; the next start gives the blocks back
     for (const FoundFragment& found : findings.found) {
       CO_TRY_VOID(merge_found(*index, segments, found, dead));
       if (!found.verified) ++report.unverified;

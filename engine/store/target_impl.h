@@ -25,7 +25,8 @@ inline constexpr const char* kIndexFolder = "/index";
 inline constexpr const char* kSegmentsFolder = "/segments";
 inline constexpr const char* kBallastFile = "/ballast";
 
-/// Pieces for headers and scans, apart from those of the puts, so that reads never wait for writers.
+/// Pieces for headers and scans, apart from those of the puts, so that reads never wait for
+/// writers.
 inline constexpr std::uint32_t kScanPieces = 8;
 /// Fragments whose damage is remembered until take_damaged(); the oldest is dropped.
 inline constexpr std::size_t kDamagedMax = 4096;
@@ -45,17 +46,17 @@ struct PutState {
   std::uint32_t header_bytes;
   std::uint64_t data_bytes;
 
-  bool duplicate = false;           ///< already durable: check and drop
-  bool deleted = false;             ///< a delete named it while it was on its way
+  bool duplicate = false;  ///< already durable: check and drop
+  bool deleted = false;    ///< a delete named it while it was on its way
   bool allocated = false;
   Extent extent;
 
-  io::Piece piece;                  ///< being filled
-  std::uint64_t piece_begin = 0;    ///< where its filled part starts: behind or at the header
-  std::uint64_t piece_end = 0;      ///< where the next byte goes
-  std::uint64_t arrived = 0;        ///< data bytes
-  std::uint64_t checked = 0;        ///< data bytes compared with the table
-  std::uint64_t submitted = 0;      ///< bytes of the extent handed to the device
+  io::Piece piece;                ///< being filled
+  std::uint64_t piece_begin = 0;  ///< where its filled part starts: behind or at the header
+  std::uint64_t piece_end = 0;    ///< where the next byte goes
+  std::uint64_t arrived = 0;      ///< data bytes
+  std::uint64_t checked = 0;      ///< data bytes compared with the table
+  std::uint64_t submitted = 0;    ///< bytes of the extent handed to the device
   Status error;
   TaskGroup writes;
 };

@@ -37,7 +37,8 @@ TargetStore::Impl::Impl(env::Env env_in, StoreOptions options_in,
                [this](const Status& error) { fail_target(error); }),
       space(env.files, options.directory, superblock_in.capacity_bytes),
       pins(env.executor),
-      syncer(env, *index, segments, superblock, {options.mark_every_ms, options.mark_every_bytes},
+      syncer(env, *index, segments, superblock, space,
+             {options.mark_every_ms, options.mark_every_bytes},
              [this](const Status& error) { fail_target(error); }),
       reclaimer(env, *index, segments, syncer, pins,
                 [this](const Status& error) { fail_target(error); }),
@@ -51,21 +52,22 @@ Task<Result<std::unique_ptr<TargetStore>>> TargetStore::open(env::Env env, Store
   // Before the lock: a folder that is no target gets no lock file.
   CO_TRY(Superblock superblock, load_superblock(env.files, directory));
   auto lock = env.files.lock(directory + kLockFile);
-  if (!lock) co_return fail(std::move(lock).error().with_context("another process has this target"));
+  if (!lock)
+    co_return fail(std::move(lock).error().with_context("another process has this target"));
   CO_TRY(superblock, load_superblock(env.files, directory));
   if (!options.expect_cluster.is_nil() && options.expect_cluster != superblock.cluster) {
     co_return fail(Code::kInvalid, Reason::kForeign,
-                   directory + " belongs to cluster " + to_string(superblock.cluster) + ", not to " +
-                       to_string(options.expect_cluster));
+                   directory + " belongs to cluster " + to_string(superblock.cluster) +
+                       ", not to " + to_string(options.expect_cluster));
   }
   CO_TRY(auto index, FragmentIndex::open(env.key_values, directory + kIndexFolder,
                                          env::KeyValueOpen::kExisting));
   CO_TRY(auto pieces, io::PiecePool::make(env.executor, options.pieces));
   CO_TRY(auto scan_pieces, io::PiecePool::make(env.executor, kScanPieces));
   env.device.register_memory(pieces->memory());
-  auto impl = std::make_unique<Impl>(env, std::move(options), *std::move(lock),
-                                     std::move(superblock), std::move(index), std::move(pieces),
-                                     std::move(scan_pieces));
+  auto impl =
+      std::make_unique<Impl>(env, std::move(options), *std::move(lock), std::move(superblock),
+                             std::move(index), std::move(pieces), std::move(scan_pieces));
   std::unique_ptr<TargetStore> store(new TargetStore(std::move(impl)));
   Status started = co_await store->impl_->start();
   if (!started.ok()) {

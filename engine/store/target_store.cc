@@ -27,8 +27,8 @@ Status not_found(const FragmentName& name) {
 
 Status validate(const ReadRange& range, const FragmentRecord& record) {
   const std::uint64_t data_bytes = record.data_bytes();
-  const bool inside = range.length > 0 && range.offset < data_bytes &&
-                      range.length <= data_bytes - range.offset;
+  const bool inside =
+      range.length > 0 && range.offset < data_bytes && range.length <= data_bytes - range.offset;
   const std::uint64_t end = range.offset + range.length;
   if (inside && is_aligned(range.offset, kBlockBytes) &&
       (is_aligned(end, kBlockBytes) || end == data_bytes)) {
@@ -97,8 +97,8 @@ Result<FragmentRecord> TargetStore::Impl::find(const FragmentName& name) {
   return *record;
 }
 
-Task<Status> TargetStore::Impl::read_fragment(FragmentName name, ReadRange range,
-                                              MutableBytes into, Verify verify) {
+Task<Status> TargetStore::Impl::read_fragment(FragmentName name, ReadRange range, MutableBytes into,
+                                              Verify verify) {
   if (superblock.current().expelled) co_return check_writable();
   CO_TRY(const FragmentRecord record, find(name));
   CO_TRY_VOID(validate(range, record));
@@ -122,22 +122,21 @@ Task<Status> TargetStore::Impl::read_fragment(FragmentName name, ReadRange range
 Task<Status> TargetStore::Impl::read_checked(FragmentName name, FragmentRecord record,
                                              ReadRange range, MutableBytes into, Verify verify) {
   if (record.state == FragmentState::kSuspect) {
-    co_return Status(Code::kCorrupt, "fragment " + to_string(name) +
-                                         " was found after a crash with data that fails its hashes");
+    co_return Status(
+        Code::kCorrupt,
+        "fragment " + to_string(name) + " was found after a crash with data that fails its hashes");
   }
   const ReadPins::Pin pin(pins, record.extent);
   auto file = co_await segments.file(record.extent.segment);
   if (!file) co_return std::move(file).error();
   const env::DeviceFile device_file = (*file)->get();
-  CO_TRY_VOID(co_await io::read_fully(env.device, device_file,
-                                      record.extent.offset + record.header_bytes + range.offset,
-                                      into));
+  CO_TRY_VOID(co_await io::read_fully(
+      env.device, device_file, record.extent.offset + record.header_bytes + range.offset, into));
   if (verify == Verify::kByCaller) co_return Status();
 
   const io::Piece piece = co_await scan_pieces->acquire();
-  CO_TRY(const DecodedHeader decoded,
-         co_await read_header(env.device, device_file, record.extent, record.header_bytes,
-                              piece.memory()));
+  CO_TRY(const DecodedHeader decoded, co_await read_header(env.device, device_file, record.extent,
+                                                           record.header_bytes, piece.memory()));
   if (decoded.header.name != name || decoded.header.table_hash != record.table_hash) {
     co_return Status(Code::kCorrupt, "the header at the place of fragment " + to_string(name) +
                                          " names another fragment");
@@ -155,8 +154,7 @@ Task<Result<std::string>> TargetStore::Impl::read_table(FragmentName name) {
   const io::Piece piece = co_await scan_pieces->acquire();
   auto decoded = co_await read_header(env.device, (*file)->get(), record.extent,
                                       record.header_bytes, piece.memory());
-  if (decoded && decoded->header.name == name &&
-      decoded->header.table_hash == record.table_hash) {
+  if (decoded && decoded->header.name == name && decoded->header.table_hash == record.table_hash) {
     co_return std::string(as_text(decoded->table));
   }
   Status error = decoded ? Status(Code::kCorrupt, "the header at the place of fragment " +
@@ -172,8 +170,8 @@ Task<Result<ScrubReport>> TargetStore::Impl::scrub(ScrubOptions scrub_options) {
   std::optional<FragmentName> after;
   if (scrub_options.after != FragmentName{}) after = scrub_options.after;
   while (report.fragments < scrub_options.fragments_max) {
-    const auto limit = static_cast<std::uint32_t>(std::min<std::uint64_t>(
-        kListPageMax, scrub_options.fragments_max - report.fragments));
+    const auto limit = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(kListPageMax, scrub_options.fragments_max - report.fragments));
     CO_TRY(const auto page, index->list(after, limit));
     for (const auto& [name, record] : page) {
       Status checked = co_await scrub_fragment(name, record);
@@ -211,9 +209,8 @@ Task<Status> TargetStore::Impl::verify_extent(FragmentName name, FragmentRecord 
   if (!file) co_return std::move(file).error();
   const env::DeviceFile device_file = (*file)->get();
   const io::Piece piece = co_await scan_pieces->acquire();
-  CO_TRY(const DecodedHeader decoded,
-         co_await read_header(env.device, device_file, record.extent, record.header_bytes,
-                              piece.memory()));
+  CO_TRY(const DecodedHeader decoded, co_await read_header(env.device, device_file, record.extent,
+                                                           record.header_bytes, piece.memory()));
   if (decoded.header.name != name || decoded.header.table_hash != record.table_hash) {
     co_return Status(Code::kCorrupt, "the header names another fragment");
   }
@@ -373,9 +370,7 @@ Status TargetStore::reserve(std::uint64_t bytes) {
 void TargetStore::unreserve(std::uint64_t bytes) { impl_->space.unreserve(bytes); }
 
 TargetInfo TargetStore::info() const { return impl_->info(); }
-Task<Result<ScrubReport>> TargetStore::scrub(ScrubOptions options) {
-  return impl_->scrub(options);
-}
+Task<Result<ScrubReport>> TargetStore::scrub(ScrubOptions options) { return impl_->scrub(options); }
 
 std::vector<FragmentName> TargetStore::take_damaged() {
   const auto taken = std::exchange(impl_->damaged, {});

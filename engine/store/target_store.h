@@ -9,7 +9,8 @@
 //     kIo (target_failed), reads go on.
 // It knows nothing of networks, sessions or which fragments anybody refers to.
 //
-// Thread: the executor's of the Env, one at a time.  Called by: the target service, cairn, cairn-bench.
+// Thread: the executor's of the Env, one at a time.  Called by: the target service, cairn,
+// cairn-bench.
 #pragma once
 
 #include <cstdint>
@@ -27,18 +28,18 @@
 namespace cairn::store {
 
 struct InitOptions {
-  Uuid cluster;                     ///< nil: a new random one
-  std::string pool = "capacity";    ///< "fast" or "capacity"
-  std::uint64_t capacity_bytes = 0; ///< 0: what the file system has
-  std::uint64_t segment_bytes = 0;  ///< 0: min(1 GiB, capacity / 64), at least kSegmentBytesMin
+  Uuid cluster;                      ///< nil: a new random one
+  std::string pool = "capacity";     ///< "fast" or "capacity"
+  std::uint64_t capacity_bytes = 0;  ///< 0: what the file system has
+  std::uint64_t segment_bytes = 0;   ///< 0: min(1 GiB, capacity / 64), at least kSegmentBytesMin
 };
 
 /// Makes a target of `directory`, which is empty or does not exist yet.
 /// kExists: it is a target already.  kInvalid (foreign): it holds other files; nothing was changed.
 Task<Status> init_target(env::Env env, std::string directory, InitOptions options);
 
-/// Throws the index away and makes it anew from the fragments' own headers.  Run again after a crash.
-/// Fragments whose data fails to verify are kept and answer kCorrupt.
+/// Throws the index away and makes it anew from the fragments' own headers.  Run again after a
+/// crash. Fragments whose data fails to verify are kept and answer kCorrupt.
 struct RebuildReport {
   std::uint64_t segments = 0;
   std::uint64_t fragments = 0;
@@ -73,15 +74,15 @@ struct TargetInfo {
   CommitIndex metadata_mark;
   bool expelled = false;
   bool failed = false;
-  std::string failure;                  ///< why, when failed
+  std::string failure;  ///< why, when failed
   std::uint64_t capacity_bytes = 0;
-  std::uint64_t free_bytes = 0;         ///< what new fragments may still take
+  std::uint64_t free_bytes = 0;  ///< what new fragments may still take
   std::uint64_t reserved_bytes = 0;
   std::uint64_t fragments = 0;
-  std::uint64_t live_bytes = 0;         ///< headers and data of the fragments
+  std::uint64_t live_bytes = 0;  ///< headers and data of the fragments
   std::uint64_t segments = 0;
-  std::uint64_t segment_bytes = 0;      ///< size of a new segment
-  std::uint64_t dead_extents = 0;       ///< deleted, blocks not given back yet
+  std::uint64_t segment_bytes = 0;  ///< size of a new segment
+  std::uint64_t dead_extents = 0;   ///< deleted, blocks not given back yet
   std::uint64_t index_commit = 0;
 };
 
@@ -99,7 +100,7 @@ struct ReadRange {
 };
 
 struct ScrubOptions {
-  FragmentName after;                      ///< begin behind this one; default: from the first
+  FragmentName after;  ///< begin behind this one; default: from the first
   std::uint64_t fragments_max = UINT64_MAX;
 };
 struct ScrubReport {
@@ -116,12 +117,12 @@ struct ScrubReport {
 
 struct StoreOptions {
   std::string directory;
-  Uuid expect_cluster;              ///< nil: any; else kInvalid (foreign) when it differs
+  Uuid expect_cluster;  ///< nil: any; else kInvalid (foreign) when it differs
   std::uint32_t pieces = kPiecesPerTarget;
   std::int64_t mark_every_ms = kMarkEveryMs;
   std::uint64_t mark_every_bytes = kMarkEveryBytes;
   std::uint32_t open_files_max = kOpenFilesMax;
-  bool index_fragments = true;      ///< off only in cairn-bench, to weigh the index
+  bool index_fragments = true;  ///< off only in cairn-bench, to weigh the index
 };
 
 class TargetStore {
@@ -137,25 +138,25 @@ class TargetStore {
   Task<Status> close();
 
   /// Starts one fragment.  Repeating an acknowledged put with equal table succeeds (I12).
-  /// kExists: that name holds other bytes.  kUnavailable (busy): the same put is running; try again.
-  /// kNoSpace: nothing was written.  kIo (target_failed).  kExpelled: refresh the cluster map.
-  /// kInvalid names the field.
+  /// kExists: that name holds other bytes.  kUnavailable (busy): the same put is running; try
+  /// again. kNoSpace: nothing was written.  kIo (target_failed).  kExpelled: refresh the cluster
+  /// map. kInvalid names the field.
   Task<Result<PutSession>> begin_put(PutRequest request);
 
   /// Reads whole blocks of one fragment; `into` is page-aligned and range.length long.
-  /// kNotFound: no such fragment here, a definite answer.  kCorrupt: the bytes fail their hashes, or
-  /// the fragment is suspect.  kIo: this read failed, nothing else.
+  /// kNotFound: no such fragment here, a definite answer.  kCorrupt: the bytes fail their hashes,
+  /// or the fragment is suspect.  kIo: this read failed, nothing else.
   Task<Status> read_fragment(FragmentName name, ReadRange range, MutableBytes into, Verify verify);
   /// The hash table of all k+m fragments as this fragment's header carries it, checked.
   Task<Result<std::string>> read_table(FragmentName name);
   /// kNotFound is definite.
   Result<FragmentInfo> stat(const FragmentName& name);
-  /// Up to `limit` (<= kListPageMax) fragments behind `after` in name order; nullopt: from the first.
-  /// An error means nothing about what is there.
+  /// Up to `limit` (<= kListPageMax) fragments behind `after` in name order; nullopt: from the
+  /// first. An error means nothing about what is there.
   Result<std::vector<FragmentInfo>> list(std::optional<FragmentName> after, std::uint32_t limit);
 
-  /// Removes fragments by exact name; at most kDeleteBatchMax.  Absent ones count as removed.  OK: they never
-  /// come back; blocks are given back afterwards, once reads in flight are done.
+  /// Removes fragments by exact name; at most kDeleteBatchMax.  Absent ones count as removed.  OK:
+  /// they never come back; blocks are given back afterwards, once reads in flight are done.
   /// kExpelled (stale_epoch): the sender's map is older than the newest seen here.
   Task<Status> delete_fragments(std::vector<FragmentName> names, Epoch epoch);
 

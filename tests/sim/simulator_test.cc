@@ -1,5 +1,6 @@
 // The simulator itself: that it repeats, and that its power cuts lose exactly what they may.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -392,6 +393,18 @@ TEST(Kill, MakesEveryOperationOfTheDeadFailAndFreesItsLocks) {
   EXPECT_TRUE(
       next.env().key_values.open("/d/s", {"one"}, env::KeyValueOpen::kExisting).has_value());
   lock->reset();  // the dead one's handle no longer counts
+}
+
+// ---- seeds
+// ---------------------------------------------------------------------------------------
+
+TEST(ForEachSeedDeathTest, NamesTheSeedThatEndedTheProcess) {
+  if (replaying_one_seed()) GTEST_SKIP() << "one seed was asked for";
+  const auto dies_with_the_third = [] {
+    ::dup2(STDERR_FILENO, STDOUT_FILENO);  // gtest looks at stderr only
+    for_each_seed([](std::uint64_t seed) { CAIRN_CHECK(seed != 3); });
+  };
+  EXPECT_DEATH(dies_with_the_third(), "CAIRN_SEED=3 <program> --gtest_filter=ForEachSeed");
 }
 
 }  // namespace

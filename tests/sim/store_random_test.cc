@@ -1,5 +1,6 @@
-// Random lives of a target: concurrent puts, deletes and reads, ended by power cuts and kills, checked
-// against the model after every restart.  Each promise is named by its id in store_world.cc.
+// Random lives of a target: concurrent puts, deletes and reads, ended by power cuts and kills,
+// checked against the model after every restart.  Each promise is named by its id in
+// store_world.cc.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -55,8 +56,10 @@ void live_once(StoreWorld& world) {
   world.acting = false;
   switch (world.random.below(4)) {
     case 0:
-    case 1: return world.crash();
-    case 2: return world.kill();
+    case 1:
+      return world.crash();
+    case 2:
+      return world.kill();
     default:
       world.scheduler.run_for(std::chrono::seconds(20));  // the actors end
       if (Status closed = world.close(); !closed.ok()) {

@@ -22,8 +22,8 @@ class Target : public testing::Test {
   Status read(const TestFragment& fragment) { return world.scheduler.run(world.read(fragment)); }
   Status read_range(const TestFragment& of, store::ReadRange range) {
     AlignedBuffer buffer(range.length);
-    return world.scheduler.run(world.target->read_fragment(of.name, range, buffer.get(),
-                                                           store::Verify::kHere));
+    return world.scheduler.run(
+        world.target->read_fragment(of.name, range, buffer.get(), store::Verify::kHere));
   }
   Status read_whole(const TestFragment& of) {
     return read_range(of, {0, layout::fragment_bytes(of.geometry)});
@@ -127,8 +127,8 @@ TEST_F(Target, FindsAFlippedBitByReadAndByScrub) {
   const std::string path = segment_path();
   const std::uint64_t data = info->segment_offset + info->header_bytes;
   // In the data, in the table, in the fixed part of the header.
-  for (const std::uint64_t at : {data + 20 * kPageBytes + 5, info->segment_offset + 170,
-                                 info->segment_offset + 60}) {
+  for (const std::uint64_t at :
+       {data + 20 * kPageBytes + 5, info->segment_offset + 170, info->segment_offset + 60}) {
     world.disk.flip_bit(path, at, 6);
     const Status whole = read_whole(one);
     EXPECT_EQ(whole.code(), Code::kCorrupt) << at << ' ' << whole.to_string();
@@ -319,8 +319,7 @@ TEST_F(Target, RebuildsItsIndexFromTheHeaders) {
   ASSERT_TRUE(world.close().ok());
   ASSERT_TRUE(world.process->env().key_values.destroy("/target/index").ok());
   EXPECT_EQ(world.open().code(), Code::kCorrupt);
-  const auto report =
-      world.scheduler.run(store::rebuild_index(world.process->env(), "/target"));
+  const auto report = world.scheduler.run(store::rebuild_index(world.process->env(), "/target"));
   ASSERT_TRUE(report.has_value()) << report.error().to_string();
   EXPECT_EQ(report->fragments, kept.size());
   EXPECT_EQ(report->unverified, 0u);
@@ -342,8 +341,7 @@ TEST_F(Target, TakesNoHeadersFromInsideAPayload) {
   ASSERT_TRUE(put_bytes(outer, payload).ok());
   ASSERT_TRUE(world.close().ok());
   ASSERT_TRUE(world.process->env().key_values.destroy("/target/index").ok());
-  const auto report =
-      world.scheduler.run(store::rebuild_index(world.process->env(), "/target"));
+  const auto report = world.scheduler.run(store::rebuild_index(world.process->env(), "/target"));
   ASSERT_TRUE(report.has_value());
   EXPECT_EQ(report->fragments, 2u);
   open();
@@ -352,8 +350,7 @@ TEST_F(Target, TakesNoHeadersFromInsideAPayload) {
 
 TEST_F(Target, IsNotServedTwice) {
   SimProcess second(world.disk);
-  const auto opened =
-      world.scheduler.run(store::TargetStore::open(second.env(), world.options()));
+  const auto opened = world.scheduler.run(store::TargetStore::open(second.env(), world.options()));
   ASSERT_FALSE(opened.has_value());
   EXPECT_EQ(opened.error().reason(), Reason::kLocked);
 }
@@ -362,8 +359,7 @@ TEST_F(Target, RefusesAnotherClusters) {
   ASSERT_TRUE(world.close().ok());
   store::StoreOptions options = world.options();
   options.expect_cluster.bytes.fill(0xab);
-  const auto opened =
-      world.scheduler.run(store::TargetStore::open(world.process->env(), options));
+  const auto opened = world.scheduler.run(store::TargetStore::open(world.process->env(), options));
   ASSERT_FALSE(opened.has_value());
   EXPECT_EQ(opened.error().reason(), Reason::kForeign);
   open();
@@ -392,9 +388,7 @@ TEST_F(Target, IsInitialisedOnceAndOnlyInAnEmptyFolder) {
   EXPECT_EQ(env.files.list("/other")->size(), 1u) << "nothing was added";
 }
 
-TEST_F(Target, AnswersADeleteOfWhatIsNotThere) {
-  EXPECT_TRUE(erase(fragment().name).ok());
-}
+TEST_F(Target, AnswersADeleteOfWhatIsNotThere) { EXPECT_TRUE(erase(fragment().name).ok()); }
 
 }  // namespace
 }  // namespace cairn::sim

@@ -131,8 +131,7 @@ Task<Status> StoreWorld::put(TestFragment fragment) {
   request.geometry = fragment.geometry;
   request.table = as_bytes(table);
   const auto before = model.find(fragment.name);
-  const bool was_present =
-      before != model.end() && before->second.second == Expect::kPresent;
+  const bool was_present = before != model.end() && before->second.second == Expect::kPresent;
   auto session = co_await target->begin_put(request);
   if (!session) co_return std::move(session).error();
   if (!was_present) model[fragment.name] = {fragment, Expect::kEither};
@@ -178,8 +177,8 @@ Task<Status> StoreWorld::read(TestFragment fragment) {
   if (range.length > kBlockBytes && random.one_in(2)) range.length = kBlockBytes;
   AlignedBuffer buffer(range.length);
   const Expect before = model.at(fragment.name).second;
-  Status done = co_await target->read_fragment(fragment.name, range, buffer.get(),
-                                               store::Verify::kHere);
+  Status done =
+      co_await target->read_fragment(fragment.name, range, buffer.get(), store::Verify::kHere);
   const Expect after = model.at(fragment.name).second;
   if (done.ok()) {
     if (as_text(buffer.get()) != fragment.data().substr(range.offset, range.length)) {

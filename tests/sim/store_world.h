@@ -1,8 +1,8 @@
 // A target on a simulated disk beside a model of what it must answer.
 //
 // The model keeps, for each fragment ever touched, what a reader may find: an acknowledged put must
-// be there with its bytes (I1), an acknowledged delete must stay absent (I6), and what was on its way
-// when the lights went out may be either, but never half of it.
+// be there with its bytes (I1), an acknowledged delete must stay absent (I6), and what was on its
+// way when the lights went out may be either, but never half of it.
 #pragma once
 
 #include <map>

@@ -27,8 +27,10 @@ Buffer random_bytes(std::uint64_t bytes, std::uint64_t seed) {
 /// One object with all its fragments as they would lie on targets.
 struct Encoded {
   explicit Encoded(const layout::Geometry& g)
-      : geometry(g), object(random_bytes(g.object_bytes, g.object_bytes + g.data)),
-        code(g.data, g.parity), table(layout::table_bytes(g)) {
+      : geometry(g),
+        object(random_bytes(g.object_bytes, g.object_bytes + g.data)),
+        code(g.data, g.parity),
+        table(layout::table_bytes(g)) {
     const std::uint64_t bytes = layout::fragment_bytes(g);
     fragments.assign(g.fragments(), Buffer(bytes));
     std::vector<MutableBytes> parity(fragments.begin() + g.data, fragments.end());
@@ -54,7 +56,8 @@ std::vector<layout::Geometry> geometries(std::uint64_t object_bytes) {
   std::vector<layout::Geometry> out;
   for (const auto& [k, m] : std::vector<std::pair<int, int>>{
            {1, 0}, {2, 1}, {4, 2}, {8, 2}, {8, 3}, {1, 3}, {10, 4}, {16, 4}}) {
-    out.push_back({static_cast<std::uint8_t>(k), static_cast<std::uint8_t>(m), kUnit, object_bytes});
+    out.push_back(
+        {static_cast<std::uint8_t>(k), static_cast<std::uint8_t>(m), kUnit, object_bytes});
   }
   return out;
 }

@@ -56,8 +56,9 @@ TEST(IndexFormat, BringsRecordsBack) {
 }
 
 TEST(IndexFormat, RefusesEveryWrongLength) {
-  const std::string values[] = {encode(FragmentRecord{FragmentState::kLive, {{1}, 0, 8192}, 4096, 1}),
-                                encode(SegmentRecord{1, 2}), encode(ScanMark{1, {2}, {{{1}, 2}}})};
+  const std::string values[] = {
+      encode(FragmentRecord{FragmentState::kLive, {{1}, 0, 8192}, 4096, 1}),
+      encode(SegmentRecord{1, 2}), encode(ScanMark{1, {2}, {{{1}, 2}}})};
   for (std::size_t cut = 1; cut < values[0].size(); ++cut) {
     EXPECT_EQ(code_of(decode_fragment_record(values[0].substr(0, cut))), Code::kCorrupt);
   }
