@@ -4,13 +4,9 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
 
-#include "engine/base/units.h"
-
 namespace cairn::platform {
 namespace {
 
-/// Log to be replayed by a start after a kill, which may take less than a second.
-constexpr std::uint64_t kLogBytesMax = 16 * kMiB;
 constexpr std::uint64_t kWriteBufferBytes = 4 * kMiB;
 constexpr std::uint64_t kBlockCacheBytes = 16 * kMiB;
 constexpr int kOpenTablesMax = 256;

@@ -4,7 +4,12 @@
 
 #include <rocksdb/options.h>
 
+#include "engine/base/units.h"
+
 namespace cairn::platform {
+
+/// Log to be replayed by a start after a kill, which may take less than a second.
+inline constexpr std::uint64_t kLogBytesMax = 16 * kMiB;
 
 rocksdb::DBOptions database_options();
 rocksdb::ColumnFamilyOptions family_options();

@@ -133,13 +133,12 @@ Status SimKeyValue::write(const env::WriteBatch& batch) {
   Status fault = start(SimOperation::kStoreWrite, batch.operations().size());
   if (!fault.ok()) {
     const bool in_log = fault.code() == Code::kIo && disk_.faults().random().one_in(2);
-    store_->fail_write(translated, in_log);
+    if (fault.code() == Code::kIo) store_->fail_write(translated, in_log);
     return fault;
   }
   if (!life_->alive) return dead();  // a fault plan may end the process
   if (disk_.free_bytes() < disk_.options().store_write_needs_bytes) {
     ++disk_.stats().no_space;
-    store_->fail_write(translated, false);
     return status_from_errno(ENOSPC, "write to " + path_);
   }
   store_->write(translated);
