@@ -1,5 +1,5 @@
-// Every decoder of a target's disk formats on arbitrary bytes.  The first byte chooses the decoder; what
-// decodes must encode to something that decodes to the same.
+// Every decoder of a target's disk formats on arbitrary bytes.  The first byte chooses the decoder;
+// what decodes must encode to something that decodes to the same.
 #include <cstdint>
 #include <cstdlib>
 

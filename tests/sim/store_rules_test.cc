@@ -352,6 +352,33 @@ TEST_F(Target, TakesNoHeadersFromInsideAPayload) {
   EXPECT_TRUE(read(inner).ok());
 }
 
+TEST_F(Target, TakesNoHeadersFromInsideADamagedPayloadEither) {
+  const TestFragment inner = fragment(6);
+  ASSERT_TRUE(put(inner).ok());
+  world.scheduler.run_for(std::chrono::seconds(2));
+  const std::string payload = world.disk.content(segment_path()).substr(0, 40 * kPageBytes);
+  TestFragment outer = fragment(1);
+  outer.geometry = {1, 0, static_cast<std::uint32_t>(kBlockBytes), payload.size()};
+  outer.name.index = 0;
+  ASSERT_TRUE(put_bytes(outer, payload).ok());
+  ASSERT_TRUE(erase(inner.name).ok());
+  const auto info = world.target->stat(outer.name);
+  ASSERT_TRUE(info.has_value());
+  world.scheduler.run_for(std::chrono::seconds(5));
+  ASSERT_TRUE(world.close().ok());
+  // The last block of the outer one is damaged, so a scan looks at every page inside it; there the
+  // header and the data of the deleted one are whole, at a place that its header does not name.
+  world.disk.flip_bit(segment_path(),
+                      info->segment_offset + info->header_bytes + info->data_bytes - 1, 0);
+  ASSERT_TRUE(world.process->env().key_values.destroy("/target/index").ok());
+  const auto report = world.scheduler.run(store::rebuild_index(world.process->env(), "/target"));
+  ASSERT_TRUE(report.has_value());
+  EXPECT_EQ(report->fragments, 1u);
+  EXPECT_EQ(report->unverified, 1u);
+  open();
+  EXPECT_EQ(stat_code(inner.name), Code::kNotFound);
+}
+
 TEST_F(Target, IsNotServedTwice) {
   SimProcess second(world.disk);
   const auto opened = world.scheduler.run(store::TargetStore::open(second.env(), world.options()));

@@ -1,5 +1,5 @@
-// Every sequence of at most three operations, with a power cut after the last one was answered and with
-// one while it runs: small enough to be complete, so that no rule depends on luck.
+// Every sequence of at most three operations, with a power cut after the last one was answered and
+// with one while it runs: small enough to be complete, so that no rule depends on luck.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -24,10 +24,13 @@ Task<Status> perform(StoreWorld& world, Step step, const Fragments& fragments) {
   const std::vector<FragmentName> names(1, fragment.name);
   switch (step) {
     case Step::kPutSmall:
-    case Step::kPutLarge: co_return co_await world.put(fragment);
+    case Step::kPutLarge:
+      co_return co_await world.put(fragment);
     case Step::kDeleteSmall:
-    case Step::kDeleteLarge: co_return co_await world.erase(names);
-    case Step::kWait: break;
+    case Step::kDeleteLarge:
+      co_return co_await world.erase(names);
+    case Step::kWait:
+      break;
   }
   co_await world.scheduler.sleep(std::chrono::seconds(1));
   co_return Status();
