@@ -81,6 +81,18 @@ void encode_and_hash(benchmark::State& state) {
 }
 BENCHMARK(encode_and_hash)->Args({4, 2})->Args({8, 2});
 
+/// What a target and a reader do: one 16 MiB fragment against the table.
+void verify_fragment(benchmark::State& state) {
+  Setup setup(4, 2);
+  const auto table = codec::HashTableView::make(setup.table, setup.geometry);
+  for (auto _ : state) {
+    const Status done = codec::verify_blocks(*table, {1, 2}, 4, 0, setup.parity[0]);
+    if (!done.ok()) state.SkipWithError(done.to_string().c_str());
+  }
+  count(state, setup.parity[0].size());
+}
+BENCHMARK(verify_fragment);
+
 void encode_only(benchmark::State& state) {
   const auto k = static_cast<std::uint32_t>(state.range(0));
   const codec::ErasureCode code(k, 2);

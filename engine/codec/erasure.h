@@ -4,7 +4,7 @@
 // regular), so every loss of at most m pieces can be repaired for k <= 16, m <= 4.  With k = 1 all
 // rows are ones, which makes copies(n) copies.  ISA-L does the arithmetic.
 //
-// Pure over spans: no allocation once made, no hashes (object_encoder.h), any thread.
+// Pure over spans: no allocation once made, no hashes (object_codec.h), any thread.
 #pragma once
 
 #include <array>

@@ -17,6 +17,10 @@ TEST(Hash, HasTheValuesThatItsAuthorPublishes) {
   EXPECT_EQ(hash64({}), 0x2d06800538d394c2ULL);
 }
 
+TEST(Hash, HasTheValuesOfThePackagedLibrary) {
+  EXPECT_EQ(hash64(as_bytes("abc")), 0x78af5f94892f3950ULL);  // XXH3_64bits of libxxhash 0.8
+}
+
 TEST(Hash, IsTheSameFromBothKernels) {
   std::vector<std::byte> data(4096 + 64);
   SplitMix64 random(11);
