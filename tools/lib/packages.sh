@@ -38,6 +38,7 @@ packages_of() {
       # python3 runs the tree checks and adds up results; the others make and cut file systems.
       printf '%s\n' libgtest-dev libgmock-dev python3 e2fsprogs mount procps
       ;;
+    demo) echo fio ;;
     soak)
       printf '%s\n' clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev \
         fio xfsprogs nbdkit libnbd-bin fuse3 gdb debootstrap patch git

@@ -3,12 +3,14 @@
     results.py collect  --listing F --junit F --gtest DIR --preset P --label L --seconds N --budget N --out F
     results.py step     --name N --outcome passed|failed|skipped|none [--reason R] [--seconds N --budget N] --out F
     results.py report   --in F
+    results.py commands < LISTING
 
 `collect` turns one ctest run into one record: every GoogleTest case counts, a program that is no
 GoogleTest counts as one, and a program that died, hung or could not start counts as one failure
 besides the cases it reported.  `step` records a check that is no test program.  `report` prints the
 table, every skip with its reason, every failure, and the closing line; its exit status is 0 only
-when something ran and nothing failed, 1 on a failure, 4 when nothing ran.
+when something ran and nothing failed, 1 on a failure, 4 when nothing ran.  `commands` prints the distinct
+commands of ctest's listing, quoted for a shell.
 
 The record file has one JSON object a line.  Standard library only.
 """
@@ -18,6 +20,7 @@ import glob
 import json
 import os
 import re
+import shlex
 import sys
 import xml.etree.ElementTree as ET
 
@@ -152,6 +155,12 @@ def step(args):
     append(args.out, record)
 
 
+def commands(_):
+    tests = json.load(sys.stdin).get("tests", [])
+    for line in dict.fromkeys(shlex.join(t["command"]) for t in tests if "command" in t):
+        print(line)
+
+
 def append(path, record):
     with open(path, "a", encoding="utf-8") as f:
         f.write(json.dumps(record) + "\n")
@@ -215,8 +224,10 @@ def main():
     verb.add_argument("--out", required=True)
     verb = verbs.add_parser("report")
     verb.add_argument("--in", dest="infile", required=True)
+    verbs.add_parser("commands")
     args = parser.parse_args()
-    return {"collect": collect, "step": step, "report": report}[args.verb](args) or 0
+    actions = {"collect": collect, "step": step, "report": report, "commands": commands}
+    return actions[args.verb](args) or 0
 
 
 if __name__ == "__main__":
