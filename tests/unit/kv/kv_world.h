@@ -1,6 +1,8 @@
 // A RocksDB store in a folder of its own, and coroutines run to their ends on a real executor.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <cstdlib>
