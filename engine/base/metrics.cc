@@ -1,10 +1,35 @@
 #include "engine/base/metrics.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "engine/base/check.h"
 
 namespace cairn {
+namespace {
+
+bool is_metric_name(std::string_view name) {
+  return name.starts_with("cairn_") && std::ranges::all_of(name, [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+         });
+}
+
+/// A help text is one line of the format: backslash and line feed are escaped.
+std::string escaped(std::string_view help) {
+  std::string out;
+  for (const char c : help) {
+    if (c == '\\') {
+      out += "\\\\";
+    } else if (c == '\n') {
+      out += "\\n";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace
 
 std::size_t Histogram::bucket_of(std::uint64_t value) {
   constexpr std::uint64_t kSub = std::uint64_t{1} << kSubBits;
@@ -44,6 +69,7 @@ std::uint64_t Histogram::quantile(double q) const {
 }
 
 MetricRegistry::Entry& MetricRegistry::add(std::string name, std::string help) {
+  CAIRN_CHECK(is_metric_name(name));
   const std::lock_guard lock(mutex_);
   for (const auto& entry : entries_) CAIRN_CHECK(entry->name != name);
   entries_.push_back(std::make_unique<Entry>());
@@ -75,13 +101,14 @@ std::string MetricRegistry::prometheus_text() const {
   std::string out;
   for (const auto& entry : entries_) {
     const char* type = entry->counter ? "counter" : entry->gauge ? "gauge" : "summary";
-    out +=
-        "# HELP " + entry->name + " " + entry->help + "\n# TYPE " + entry->name + " " + type + "\n";
+    out += "# HELP " + entry->name + " " + escaped(entry->help) + "\n# TYPE " + entry->name + " " +
+           type + "\n";
     if (entry->counter) out += entry->name + " " + std::to_string(entry->counter->value()) + "\n";
     if (entry->gauge) out += entry->name + " " + std::to_string(entry->gauge->value()) + "\n";
     if (const Histogram* h = entry->histogram.get()) {
       out += entry->name + "{quantile=\"0.5\"} " + std::to_string(h->quantile(0.5)) + "\n";
       out += entry->name + "{quantile=\"0.99\"} " + std::to_string(h->quantile(0.99)) + "\n";
+      out += entry->name + "{quantile=\"1\"} " + std::to_string(h->max()) + "\n";
       out += entry->name + "_sum " + std::to_string(h->sum()) + "\n";
       out += entry->name + "_count " + std::to_string(h->count()) + "\n";
     }

@@ -58,11 +58,13 @@ class Histogram {
 /// Owns the metrics of one process; references stay valid while it lives.
 class MetricRegistry {
  public:
-  /// `name` begins with "cairn_"; `help` is one sentence.  The same name twice aborts.
+  /// `name` begins with "cairn_" and has lower-case letters, digits and '_'; `help` is one
+  /// sentence.  Another name, or the same one twice, aborts.
   Counter& counter(std::string name, std::string help);
   Gauge& gauge(std::string name, std::string help);
   Histogram& histogram(std::string name, std::string help);
-  /// Text exposition format 0.0.4; histograms as summaries with quantiles 0.5 and 0.99.
+  /// Text exposition format 0.0.4; histograms as summaries with quantiles 0.5, 0.99
+  /// and 1 (the maximum).
   std::string prometheus_text() const;
 
  private:

@@ -51,6 +51,25 @@ TEST(Units, RoundAndFormat) {
   EXPECT_EQ(format_bytes(3 * kGiB / 2), "1.5 GiB");
 }
 
+TEST(Units, ReadSizesAsPeopleTypeThem) {
+  const struct {
+    const char* text;
+    std::uint64_t bytes;
+  } sizes[] = {
+      {"4096", 4096},     {"1GiB", kGiB},  {"1.5 GiB", 3 * kGiB / 2}, {"500GB", 500'000'000'000},
+      {"64k", 64 * kKiB}, {"2M", 2 * kMiB}};
+  for (const auto& [text, bytes] : sizes) {
+    const auto read = parse_bytes(text);
+    ASSERT_TRUE(read.has_value()) << read.error().to_string();
+    EXPECT_EQ(*read, bytes) << text;
+  }
+  for (const char* text : {"", "GiB", "-1", "1 XiB", "1e30", "99999999999999999999", "1GiB2"}) {
+    const auto read = parse_bytes(text);
+    ASSERT_FALSE(read.has_value()) << text;
+    EXPECT_EQ(read.error().code(), Code::kInvalid) << text;
+  }
+}
+
 TEST(ByteReader, YieldsZerosAndNotOkPastTheEnd) {
   std::string bytes;
   append_le(bytes, std::uint32_t{0x01020304});

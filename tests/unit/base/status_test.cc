@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <coroutine>
+#include <exception>
+#include <optional>
 
 namespace cairn {
 namespace {
@@ -47,6 +50,48 @@ TEST(Status, TravelsThroughTryInFunctionsOfBothKinds) {
   const auto text = text_of(false);
   ASSERT_FALSE(text.has_value());
   EXPECT_EQ(text.error().message(), "no number");
+}
+
+/// The least coroutine that can co_await another one and return a value: runs at once, never waits.
+template <class T>
+struct Now {
+  struct promise_type {
+    Now get_return_object() {
+      return Now{std::coroutine_handle<promise_type>::from_promise(*this)};
+    }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_always final_suspend() noexcept { return {}; }
+    void return_value(T given) { value.emplace(std::move(given)); }
+    void unhandled_exception() { std::terminate(); }
+    std::optional<T> value;
+  };
+  explicit Now(std::coroutine_handle<promise_type> h) : handle(h) {}
+  Now(const Now&) = delete;
+  Now& operator=(const Now&) = delete;
+  ~Now() { handle.destroy(); }
+  bool await_ready() const noexcept { return true; }
+  void await_suspend(std::coroutine_handle<>) const noexcept {}
+  T await_resume() { return std::move(*handle.promise().value); }
+  std::coroutine_handle<promise_type> handle;
+};
+
+Now<Result<int>> co_number(bool good) { co_return number(good); }
+Now<Status> co_check(bool good) { co_return good ? Status() : broken(); }
+Now<Result<std::string>> co_text(bool number_good, bool check_good) {
+  CO_TRY(const int value, co_await co_number(number_good));
+  CO_TRY_VOID(co_await co_check(check_good));
+  co_return std::to_string(value);
+}
+Now<Status> co_use(bool number_good, bool check_good) {
+  CO_TRY(const std::string text, co_await co_text(number_good, check_good));
+  EXPECT_EQ(text, "7");
+  co_return Status();
+}
+
+TEST(Status, TravelsThroughTryInCoroutinesOfBothKinds) {
+  EXPECT_TRUE(co_use(true, true).await_resume().ok());
+  EXPECT_EQ(co_use(false, true).await_resume().code(), Code::kNotFound);
+  EXPECT_EQ(co_use(true, false).await_resume().reason(), Reason::kHashMismatch);
 }
 
 TEST(Status, OfErrnoIsNeverAbsenceUnlessTheNameIsAbsent) {

@@ -36,6 +36,27 @@ TEST(Compress, RefusesAClaimAboveTheCapBeforeAllocating) {
   EXPECT_EQ(raw.error().reason(), Reason::kTooLarge);
 }
 
+TEST(Compress, RefusesAnotherVersionWithBothNumbers) {
+  auto frame = compress(as_bytes(text(1000)), 3);
+  ASSERT_TRUE(frame.has_value());
+  store_le<std::uint32_t>(frame->data() + 4, 9);
+  const auto raw = decompress(as_bytes(*frame), kMiB);
+  ASSERT_FALSE(raw.has_value());
+  EXPECT_EQ(raw.error().code(), Code::kUnsupported);
+  EXPECT_NE(raw.error().message().find("version 9, this build knows 1"), std::string_view::npos);
+}
+
+TEST(Compress, RefusesALengthThatTheDataDoesNotHave) {
+  auto frame = compress(as_bytes(text(1000)), 3);
+  ASSERT_TRUE(frame.has_value());
+  for (const std::uint64_t claimed : {0, 999, 1001, 1'000'000}) {
+    store_le<std::uint64_t>(frame->data() + 8, claimed);
+    const auto raw = decompress(as_bytes(*frame), kMiB);
+    ASSERT_FALSE(raw.has_value()) << claimed;
+    EXPECT_EQ(raw.error().code(), Code::kCorrupt) << claimed;
+  }
+}
+
 TEST(Compress, FindsEveryFlippedBitAndEveryCut) {
   const auto frame = compress(as_bytes(text(3000)), 3);
   ASSERT_TRUE(frame.has_value());
