@@ -160,14 +160,19 @@ void SimDisk::end_life(Life& life) {
 
 void SimDisk::settle_inode(Inode& inode, std::uint64_t keep_percent) {
   const bool tears = keep_percent < 100;
+  // Blocks are allocated in the journal before anything written to them can be seen: without the
+  // allocation nothing that came after it is there.
+  bool without_blocks = false;
   for (const FileChange& change : inode.pending) {
-    if (tears && random_.one_in(3)) {
+    const bool allocates = change.kind == FileChange::Kind::kAllocate;
+    if (!without_blocks && !allocates && tears && random_.one_in(3)) {
       apply_torn(inode.durable, change, random_);
       ++stats_.torn_changes;
-    } else if (random_.below(100) < keep_percent) {
+    } else if (!without_blocks && random_.below(100) < keep_percent) {
       apply(inode.durable, change);
       ++stats_.kept_changes;
     } else {
+      without_blocks = without_blocks || allocates;
       ++stats_.lost_changes;
     }
   }

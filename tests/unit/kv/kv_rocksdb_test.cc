@@ -150,6 +150,10 @@ TEST(RocksStores, KeepsEveryWriteThatReturnedWhenItsProcessIsKilled) {
   KvWorld world;
   world.opened(env::KeyValueOpen::kCreate).reset();
   ::setenv(kChildPath, world.path.c_str(), 1);
+  // A killed child can't remove the folder it made: it makes it inside ours.
+  const char* variable = std::getenv("TMPDIR");
+  const std::string before_us = variable == nullptr ? "" : variable;
+  ::setenv("TMPDIR", world.folder.path().c_str(), 1);
   const auto seed = static_cast<std::uint64_t>(::getpid());
   SCOPED_TRACE("seed " + std::to_string(seed));
   SplitMix64 random(seed);
@@ -165,6 +169,7 @@ TEST(RocksStores, KeepsEveryWriteThatReturnedWhenItsProcessIsKilled) {
     before = kept;
   }
   ::unsetenv(kChildPath);
+  variable == nullptr ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", before_us.c_str(), 1);
 }
 
 // ---- locks, damage, space -----------------------------------------------------------------------
