@@ -1,8 +1,10 @@
 // Reed-Solomon over GF(2^8): k data pieces, m parity pieces, any k of them restore the rest.
 //
 // The matrix is part of the format: the identity above a Cauchy matrix (any square part of which is
-// regular), so every loss of at most m pieces can be repaired for k <= 16, m <= 4.  With k = 1 all
-// rows are ones, which makes copies(n) copies.  ISA-L does the arithmetic.
+// regular), so every loss of at most m pieces can be repaired for k <= 16, m <= 4.  Row k+p, column
+// i holds 1 / ((k+p) xor i) in GF(2^8) modulo x^8+x^4+x^3+x^2+1 (0x11d).  With k = 1 all rows are
+// ones, which makes copies(n) copies.  ISA-L does the arithmetic; the tests compare it with plain
+// arithmetic of that definition.
 //
 // Pure over spans: no allocation once made, no hashes (object_codec.h), any thread.
 #pragma once

@@ -72,21 +72,34 @@ Status ObjectCodec::reconstruct(std::span<const std::uint32_t> source_indices,
                                 std::span<const std::uint32_t> wanted_indices,
                                 std::span<const MutableBytes> wanted,
                                 const HashTableView& table) const {
-  TRY(const auto decoder, code_.make_decoder(source_indices, wanted_indices));
   const std::uint64_t bytes = layout::fragment_bytes(geometry_);
   for (const Bytes source : sources) CAIRN_CHECK(source.size() == bytes);
   for (const MutableBytes out : wanted) CAIRN_CHECK(out.size() == bytes);
+  return reconstruct_blocks(0, source_indices, sources, wanted_indices, wanted, table);
+}
+
+Status ObjectCodec::reconstruct_blocks(std::uint32_t first_block,
+                                       std::span<const std::uint32_t> source_indices,
+                                       std::span<const Bytes> sources,
+                                       std::span<const std::uint32_t> wanted_indices,
+                                       std::span<const MutableBytes> wanted,
+                                       const HashTableView& table) const {
+  TRY(const auto decoder, code_.make_decoder(source_indices, wanted_indices));
   CAIRN_CHECK(sources.size() == geometry_.data && wanted.size() == wanted_indices.size());
+  const std::uint64_t bytes = sources[0].size();
+  const std::uint64_t end = std::uint64_t{first_block} * kBlockBytes + bytes;
+  const std::uint64_t fragment = layout::fragment_bytes(geometry_);
+  CAIRN_CHECK(end <= fragment && (bytes % kBlockBytes == 0 || end == fragment));
   std::array<Bytes, kDataFragmentsMax> from;
   std::array<MutableBytes, kFragmentsMax> to;
   for (std::uint64_t at = 0; at < bytes; at += kBlockBytes) {
     const std::uint64_t length = std::min<std::uint64_t>(kBlockBytes, bytes - at);
+    const auto block = first_block + static_cast<std::uint32_t>(at / kBlockBytes);
     for (std::size_t i = 0; i < sources.size(); ++i) from[i] = sources[i].subspan(at, length);
     for (std::size_t i = 0; i < wanted.size(); ++i) to[i] = wanted[i].subspan(at, length);
     decoder.decode(std::span(from).first(sources.size()), std::span(to).first(wanted.size()));
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      TRY_VOID(verify_blocks(table, object_, wanted_indices[i],
-                             static_cast<std::uint32_t>(at / kBlockBytes), to[i]));
+      TRY_VOID(verify_blocks(table, object_, wanted_indices[i], block, to[i]));
     }
   }
   return {};

@@ -37,6 +37,15 @@ class ObjectCodec {
                      std::span<const std::uint32_t> wanted_indices,
                      std::span<const MutableBytes> wanted, const HashTableView& table) const;
 
+  /// The same for a run of blocks, for partial reads and for repair in pieces: every span is the
+  /// piece of its fragment that begins at block `first_block`.  All have one length: whole blocks,
+  /// but for the fragment's last one, which may be shorter.
+  Status reconstruct_blocks(std::uint32_t first_block,
+                            std::span<const std::uint32_t> source_indices,
+                            std::span<const Bytes> sources,
+                            std::span<const std::uint32_t> wanted_indices,
+                            std::span<const MutableBytes> wanted, const HashTableView& table) const;
+
  private:
   const ErasureCode& code_;
   layout::Geometry geometry_;

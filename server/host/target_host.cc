@@ -10,7 +10,8 @@ TargetHost::TargetHost()
       clock_(platform::make_clock(loop_->context())),
       random_(platform::make_random()),
       files_(platform::make_files(loop_->context())),
-      key_values_(platform::make_rocksdb_stores()) {}
+      // docs/adr/005: the index has writes that nobody synced.
+      key_values_(platform::make_rocksdb_stores(platform::LogDamage::kKeepPrefix)) {}
 
 Result<std::unique_ptr<TargetHost>> TargetHost::make(io::UringOptions options) {
   std::unique_ptr<TargetHost> host(new TargetHost());

@@ -7,15 +7,11 @@ bin=$build/bin
 # The tree's own file system: the temporary folder may be in memory, without O_DIRECT.
 work=$(mktemp -d "$build/crash.XXXXXX")
 pids=()
-mounted=
-loop=
 
 clean_up() {
   local pid
   for pid in ${pids[@]+"${pids[@]}"}; do kill -9 "$pid" 2>/dev/null || true; done
   wait 2>/dev/null || true
-  [ -z "$mounted" ] || umount "$mounted" 2>/dev/null || umount -l "$mounted" || true
-  [ -z "$loop" ] || losetup -d "$loop" 2>/dev/null || true
   rm -rf -- "$work"
 }
 trap clean_up EXIT
@@ -24,10 +20,6 @@ trap 'exit 1' INT TERM
 fail() {
   printf 'FAILED: %s\n' "$*"
   exit 1
-}
-skip() {
-  printf 'SKIPPED: %s\n' "$*"
-  exit 77
 }
 
 # A tree of a few MiB with files of many sizes, the same on every run.

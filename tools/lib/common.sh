@@ -4,6 +4,8 @@ set -euo pipefail
 
 # Git and some shells set this; it would make `cd` print.
 unset CDPATH
+# mkfs and losetup lie here, and a root shell made by `su` may not look there.
+PATH=$PATH:/usr/sbin:/sbin
 CAIRN_ROOT=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)
 CAIRN_BUILD=$CAIRN_ROOT/build
 

@@ -1,5 +1,7 @@
 #include "bench/cairn_bench/target/fragment_io.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -7,13 +9,14 @@
 
 namespace cairn::bench {
 
-AlignedBuffer::AlignedBuffer(std::uint64_t bytes)
-    : bytes_(bytes),
-      memory_(
-          static_cast<std::byte*>(std::aligned_alloc(kPageBytes, round_up(bytes, kPageBytes)))) {
-  CAIRN_CHECK(memory_ != nullptr);
-  std::memset(memory_.get(), 0, bytes_);
+AlignedBuffer::AlignedBuffer(std::uint64_t bytes) {
+  void* const memory =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CAIRN_CHECK(memory != MAP_FAILED);
+  memory_ = {static_cast<std::byte*>(memory), bytes};
 }
+
+AlignedBuffer::~AlignedBuffer() { ::munmap(memory_.data(), memory_.size()); }
 
 layout::Geometry single_fragment(std::uint64_t object_bytes) {
   layout::Geometry geometry;

@@ -4,8 +4,6 @@
 // Thread: the target's.
 #pragma once
 
-#include <cstdlib>
-#include <memory>
 #include <string>
 
 #include "engine/base/bytes.h"
@@ -13,18 +11,17 @@
 
 namespace cairn::bench {
 
-/// Page-aligned memory, zeroed.
+/// Page-aligned memory that reads as zeros; what is never touched costs nothing.
 class AlignedBuffer {
  public:
   explicit AlignedBuffer(std::uint64_t bytes);
-  MutableBytes memory() const { return {memory_.get(), bytes_}; }
+  ~AlignedBuffer();
+  AlignedBuffer(const AlignedBuffer&) = delete;
+  AlignedBuffer& operator=(const AlignedBuffer&) = delete;
+  MutableBytes memory() const { return memory_; }
 
  private:
-  struct Free {
-    void operator()(std::byte* memory) const { std::free(memory); }
-  };
-  std::uint64_t bytes_;
-  std::unique_ptr<std::byte[], Free> memory_;
+  MutableBytes memory_;
 };
 
 /// One object as one fragment, ready to send.

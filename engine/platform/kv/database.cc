@@ -64,7 +64,7 @@ Result<std::vector<rocksdb::ColumnFamilyDescriptor>> describe_families(
   if (present) {
     std::vector<std::string> found;
     const rocksdb::Status listed =
-        rocksdb::DB::ListColumnFamilies(database_options(), path, &found);
+        rocksdb::DB::ListColumnFamilies(database_options(LogDamage::kRefuse), path, &found);
     TRY_VOID(to_status(listed, "open " + path));
     names.insert(names.end(), found.begin(), found.end());
   } else {
@@ -83,14 +83,14 @@ Result<std::vector<rocksdb::ColumnFamilyDescriptor>> describe_families(
 
 Result<std::shared_ptr<Database>> Database::open(const std::string& path,
                                                  const std::vector<std::string>& families,
-                                                 env::KeyValueOpen mode) {
+                                                 env::KeyValueOpen mode, LogDamage damage) {
   TRY(const bool present, holds_store(path));
   const bool creates = mode == env::KeyValueOpen::kCreate;
   if (present && creates) return fail(Code::kExists, path + " holds a store already");
   if (!present && !creates) return fail(Code::kNotFound, path + " holds no store");
   TRY(const auto descriptors, describe_families(path, families, present));
 
-  rocksdb::DBOptions options = database_options();
+  rocksdb::DBOptions options = database_options(damage);
   options.create_if_missing = creates;
   options.error_if_exists = creates;
   std::vector<rocksdb::ColumnFamilyHandle*> handles;

@@ -11,6 +11,7 @@
 
 #include "engine/base/status.h"
 #include "engine/env/key_value.h"
+#include "engine/platform/kv/rocksdb_stores.h"
 
 namespace cairn::platform {
 
@@ -25,7 +26,7 @@ class Database {
   /// As env::KeyValueStores::open.
   static Result<std::shared_ptr<Database>> open(const std::string& path,
                                                 const std::vector<std::string>& families,
-                                                env::KeyValueOpen mode);
+                                                env::KeyValueOpen mode, LogDamage damage);
   Database(std::unique_ptr<rocksdb::DB> db, std::vector<rocksdb::ColumnFamilyHandle*> families)
       : db_(std::move(db)), families_(std::move(families)) {}
   ~Database();

@@ -13,12 +13,15 @@ constexpr int kOpenTablesMax = 256;
 
 }  // namespace
 
-rocksdb::DBOptions database_options() {
+rocksdb::DBOptions database_options(LogDamage damage) {
   rocksdb::DBOptions options;
   options.create_missing_column_families = true;
-  // A torn tail is what a power cut leaves.  It also hides a flipped bit there, so that who keeps
-  // a store compares its own commit number with a mark kept outside it.
-  options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
+  // A torn tail is what a power cut leaves of one synced write; of writes that were not synced it
+  // may leave holes.  Both modes also hide a flipped bit, so that who keeps a store compares its
+  // own commit number with a mark kept outside it.
+  options.wal_recovery_mode = damage == LogDamage::kKeepPrefix
+                                  ? rocksdb::WALRecoveryMode::kPointInTimeRecovery
+                                  : rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
   options.recycle_log_file_num = 0;  // a recycled log's old records could pass for its tail
   options.manual_wal_flush = false;  // a write that returned is in the kernel: a kill keeps it
   options.paranoid_checks = true;

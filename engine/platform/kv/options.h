@@ -5,13 +5,14 @@
 #include <rocksdb/options.h>
 
 #include "engine/base/units.h"
+#include "engine/platform/kv/rocksdb_stores.h"
 
 namespace cairn::platform {
 
 /// Log to be replayed by a start after a kill, which may take less than a second.
 inline constexpr std::uint64_t kLogBytesMax = 16 * kMiB;
 
-rocksdb::DBOptions database_options();
+rocksdb::DBOptions database_options(LogDamage damage);
 rocksdb::ColumnFamilyOptions family_options();
 
 }  // namespace cairn::platform

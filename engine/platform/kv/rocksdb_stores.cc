@@ -72,11 +72,12 @@ class FailedScan final : public env::KeyValueScan {
 class RocksStore final : public env::KeyValue {
  public:
   RocksStore(std::string path, std::vector<std::string> families,
-             std::shared_ptr<Database> database, bool read_only)
+             std::shared_ptr<Database> database, bool read_only, LogDamage damage)
       : path_(std::move(path)),
         families_(std::move(families)),
         database_(std::move(database)),
-        read_only_(read_only) {}
+        read_only_(read_only),
+        damage_(damage) {}
   ~RocksStore() override {
     syncer_.join();
     error_.ignore();  // told to every caller after it
@@ -99,6 +100,7 @@ class RocksStore final : public env::KeyValue {
   std::vector<std::string> families_;
   std::shared_ptr<Database> database_;
   bool read_only_;
+  LogDamage damage_;
   Status error_;       // sticks: see kept()
   bool full_ = false;  // the disk was, at the last write or sync
   // One sync runs at a time and serves all who asked before it began.
@@ -144,7 +146,7 @@ Status RocksStore::reopen_after_full_disk() {
   if (syncing_ || database_.use_count() > 1) return still_full("writes go on after the last scan");
   log_info("store", path_ + ": the disk has room again; opening the store anew");
   database_.reset();
-  auto opened = Database::open(path_, families_, env::KeyValueOpen::kExisting);
+  auto opened = Database::open(path_, families_, env::KeyValueOpen::kExisting, damage_);
   if (!opened) {
     Status why = std::move(opened).error().with_context("after a full disk");
     return why.code() == Code::kUnavailable ? why : kept(std::move(why));
@@ -235,14 +237,18 @@ Task<Status> RocksStore::sync() {
 
 class RocksStores final : public env::KeyValueStores {
  public:
+  explicit RocksStores(LogDamage damage) : damage_(damage) {}
   Result<std::unique_ptr<env::KeyValue>> open(const std::string& path,
                                               const std::vector<std::string>& families,
                                               env::KeyValueOpen mode) override {
-    TRY(auto database, Database::open(path, families, mode));
+    TRY(auto database, Database::open(path, families, mode, damage_));
     return std::make_unique<RocksStore>(path, families, std::move(database),
-                                        mode == env::KeyValueOpen::kReadOnly);
+                                        mode == env::KeyValueOpen::kReadOnly, damage_);
   }
   Status destroy(const std::string& path) override;
+
+ private:
+  LogDamage damage_;
 };
 
 Status RocksStores::destroy(const std::string& path) {
@@ -261,8 +267,8 @@ Status RocksStores::destroy(const std::string& path) {
 
 }  // namespace
 
-std::unique_ptr<env::KeyValueStores> make_rocksdb_stores() {
-  return std::make_unique<RocksStores>();
+std::unique_ptr<env::KeyValueStores> make_rocksdb_stores(LogDamage damage) {
+  return std::make_unique<RocksStores>(damage);
 }
 
 }  // namespace cairn::platform

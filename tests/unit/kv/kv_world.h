@@ -64,7 +64,8 @@ class KvWorld {
   TemporaryFolder folder;
   std::string path = folder.path() + "/store";
   boost::asio::io_context context;
-  std::unique_ptr<env::KeyValueStores> stores = platform::make_rocksdb_stores();
+  std::unique_ptr<env::KeyValueStores> stores =
+      platform::make_rocksdb_stores(platform::LogDamage::kRefuse);
 };
 
 inline Status put(env::KeyValue& store, const std::string& key, const std::string& value) {
