@@ -57,10 +57,11 @@ class Rig {
     options.register_buffers = register_buffers;
     pool_ = must(io::PiecePool::make(context_.get_executor(), depth));
     device_ = must(io::make_uring_device(context_, options));
-    device_->register_memory(pool_->memory());
+    registered_ = device_->register_memory(pool_->memory());
     std::memset(pool_->memory().data(), 0x5a, 1);
   }
   ~Rig() {
+    registered_.reset();
     device_.reset();
     context_.restart();
     context_.run();
@@ -160,6 +161,7 @@ class Rig {
   boost::asio::io_context context_;
   std::unique_ptr<io::PiecePool> pool_;
   std::unique_ptr<env::BlockDevice> device_;
+  std::unique_ptr<env::RegisteredMemory> registered_;
   env::DeviceFile file_;
   std::uint64_t next_ = 0;
   SplitMix64 random_{1};

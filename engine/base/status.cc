@@ -80,9 +80,7 @@ std::string_view to_string(Reason reason) noexcept {
 Status::Status(Code code, Reason reason, std::string message) {
   CAIRN_CHECK(code != Code::kOk);
   error_ = std::make_unique<Error>(Error{code, reason, std::move(message)});
-#ifdef CAIRN_MUST_CHECK
-  read_ = false;
-#endif
+  start_unread();
 }
 
 Status& Status::operator=(Status&& other) noexcept {
@@ -90,18 +88,14 @@ Status& Status::operator=(Status&& other) noexcept {
   assert_read();
   error_ = std::move(other.error_);
   other.mark_read();
-#ifdef CAIRN_MUST_CHECK
-  read_ = error_ == nullptr;
-#endif
+  start_unread();
   return *this;
 }
 
 Status::Status(const Status& other)
     : error_(other.error_ ? std::make_unique<Error>(*other.error_) : nullptr) {
   other.mark_read();
-#ifdef CAIRN_MUST_CHECK
-  read_ = error_ == nullptr;
-#endif
+  start_unread();
 }
 
 Status& Status::operator=(const Status& other) {

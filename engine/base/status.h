@@ -64,7 +64,10 @@ class [[nodiscard]] Status {
   Status(Code code, std::string message) : Status(code, Reason::kNone, std::move(message)) {}
   Status(Code code, Reason reason, std::string message);
 
-  Status(Status&& other) noexcept : error_(std::move(other.error_)) { other.mark_read(); }
+  Status(Status&& other) noexcept : error_(std::move(other.error_)) {
+    other.mark_read();
+    start_unread();
+  }
   Status& operator=(Status&& other) noexcept;
   Status(const Status& other);
   Status& operator=(const Status& other);
@@ -96,10 +99,12 @@ class [[nodiscard]] Status {
 
 #ifdef CAIRN_MUST_CHECK
   void mark_read() const noexcept { read_ = true; }
+  void start_unread() noexcept { read_ = error_ == nullptr; }  // an OK status may die unread
   void assert_read() const noexcept;
-  mutable bool read_ = true;  // an OK status may die unread; the constructor of an error clears it
+  mutable bool read_ = true;
 #else
   void mark_read() const noexcept {}
+  void start_unread() noexcept {}
   void assert_read() const noexcept {}
 #endif
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "engine/base/bytes.h"
@@ -25,6 +26,15 @@ enum class DeviceOpen : std::uint8_t {
   kRead,       ///< existing file, reads only
   kReadWrite,  ///< existing file
   kCreate,     ///< new file, read and write; kExists when the name is taken
+};
+
+/// Memory that a device keeps pinned; no operation on it is in flight when this dies.
+class RegisteredMemory {
+ public:
+  RegisteredMemory() = default;
+  RegisteredMemory(const RegisteredMemory&) = delete;
+  RegisteredMemory& operator=(const RegisteredMemory&) = delete;
+  virtual ~RegisteredMemory() = default;
 };
 
 /// Thread: all calls and all completions on the executor the device was made with.
@@ -58,9 +68,10 @@ class BlockDevice {
   virtual std::int64_t next_data(DeviceFile file, std::uint64_t from) = 0;
   virtual Result<std::uint64_t> file_bytes(DeviceFile file) = 0;
 
-  /// Pins memory for faster I/O on spans inside it.  A failure only costs speed; it is logged once.
-  /// `memory` stays mapped as long as the device lives.
-  virtual void register_memory(MutableBytes memory) = 0;
+  /// Pins memory for faster I/O on spans inside it, until the result dies.  A failure only costs
+  /// speed; it is logged once.  The result, which may be null, dies before the memory is unmapped:
+  /// the device would go on using the old pages for whatever is mapped there next.
+  [[nodiscard]] virtual std::unique_ptr<RegisteredMemory> register_memory(MutableBytes memory) = 0;
 };
 
 }  // namespace cairn::env

@@ -49,6 +49,9 @@ class Files {
   /// Atomic and durable: after success the file holds exactly `bytes`, after a crash the old or the
   /// new ones (temporary file, fsync, rename, directory sync).
   virtual Task<Status> replace(std::string path, std::string bytes) = 0;
+  /// Durable and in place, so it needs no space; not atomic: after a crash or an error each sector
+  /// may be an old or a new one.  kNotFound; kInvalid when the file has another length.
+  virtual Task<Status> overwrite(std::string path, std::string bytes) = 0;
   /// Creates or keeps `path` as a preallocated file of `bytes` (never read): space put aside.
   virtual Task<Status> reserve(std::string path, std::uint64_t bytes) = 0;
   /// kNotFound when it was not there.  Durable after sync_directory.

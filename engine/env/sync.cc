@@ -104,7 +104,8 @@ void TaskGroup::spawn(Task<Status> task) {
 }
 
 Task<Status> TaskGroup::join() {
-  co_await idle_.wait();
+  // A task may be spawned between the end of the last one and this coroutine's turn.
+  while (running_ != 0) co_await idle_.wait();
   co_return std::exchange(first_error_, Status());
 }
 

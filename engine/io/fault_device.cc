@@ -68,7 +68,9 @@ class FaultDevice final : public env::BlockDevice {
   Result<std::uint64_t> file_bytes(env::DeviceFile file) override {
     return inner_.file_bytes(file);
   }
-  void register_memory(MutableBytes memory) override { inner_.register_memory(memory); }
+  std::unique_ptr<env::RegisteredMemory> register_memory(MutableBytes memory) override {
+    return inner_.register_memory(memory);
+  }
 
  private:
   std::optional<int> decide(DeviceOperation operation, std::uint64_t offset, std::uint64_t length) {

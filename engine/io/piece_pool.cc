@@ -113,6 +113,8 @@ Result<std::unique_ptr<PiecePool>> PiecePool::make(const Executor& executor, std
   }
   const MutableBytes whole(memory, mapped_bytes(bytes));
   const bool advised = ::madvise(whole.data(), whole.size(), MADV_HUGEPAGE) == 0;
+  // No child process needs it, and a fork would copy every page that a device has pinned.
+  ::madvise(whole.data(), whole.size(), MADV_DONTFORK);
   if (const int error = touch(whole); error != 0) {
     unmap(whole);
     return fail(Code::kUnavailable,

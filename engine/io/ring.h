@@ -36,6 +36,7 @@ class Ring {
   bool set_file(std::uint32_t slot, int fd);
   /// A table for `slots` memory ranges, or the reason why not.
   Status register_buffers(std::uint32_t slots);
+  /// No memory empties the slot.
   Status set_buffer(std::uint32_t slot, MutableBytes memory);
 
   bool has_room() const { return io_uring_sq_space_left(&ring_) > 0; }

@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <vector>
 
 #include "engine/base/log.h"
@@ -88,7 +89,7 @@ class UringDevice final : public env::BlockDevice {
   Task<int> truncate(env::DeviceFile handle, std::uint64_t length) override;
   std::int64_t next_data(env::DeviceFile handle, std::uint64_t from) override;
   Result<std::uint64_t> file_bytes(env::DeviceFile handle) override;
-  void register_memory(MutableBytes memory) override;
+  std::unique_ptr<env::RegisteredMemory> register_memory(MutableBytes memory) override;
 
   UringStats stats() const { return stats_; }
 
@@ -103,6 +104,8 @@ class UringDevice final : public env::BlockDevice {
   void submit_again_later(int error);
   void prepare(Operation& operation);
   int range_of(const Request& request) const;
+  Status add_range(MutableBytes range);
+  void remove_ranges(MutableBytes memory);
 
   void watch();
   void collect();
@@ -133,7 +136,7 @@ class UringDevice final : public env::BlockDevice {
   UringStats stats_;
 
   OpenFiles files_;
-  std::vector<MutableBytes> ranges_;  ///< index = slot in the ring's table; empty: slot unused
+  std::array<MutableBytes, kMemoryRangesMax> ranges_;  ///< index = slot of the ring; empty: unused
   bool buffers_ready_ = false;
 
   std::deque<Operation> operations_;  ///< never shrinks: bounded by depth and queue
@@ -227,20 +230,45 @@ Result<std::uint64_t> UringDevice::file_bytes(env::DeviceFile handle) {
                                 "length of device file " + std::to_string(handle.value)));
 }
 
-void UringDevice::register_memory(MutableBytes memory) {
-  if (!buffers_ready_) return;
-  while (!memory.empty()) {
-    const MutableBytes range = memory.first(std::min(memory.size(), kMemoryRangeBytesMax));
-    if (ranges_.size() == kMemoryRangesMax) {
-      return say_no_fixed_buffers(
-          Status(Code::kInvalid,
-                 "more than " + std::to_string(kMemoryRangesMax) + " ranges of at most 1 GiB"));
+std::unique_ptr<env::RegisteredMemory> UringDevice::register_memory(MutableBytes memory) {
+  struct Registered final : env::RegisteredMemory {
+    explicit Registered(std::function<void()> end_in) : end(std::move(end_in)) {}
+    ~Registered() override { end(); }
+    std::function<void()> end;
+  };
+  if (!buffers_ready_) return nullptr;
+  for (std::uint64_t at = 0; at < memory.size(); at += kMemoryRangeBytesMax) {
+    const std::uint64_t bytes = std::min(memory.size() - at, kMemoryRangeBytesMax);
+    if (const Status added = add_range(memory.subspan(at, bytes)); !added.ok()) {
+      say_no_fixed_buffers(added);  // the ranges before it are fast all the same
+      break;
     }
-    Status set = ring_->set_buffer(static_cast<std::uint32_t>(ranges_.size()), range);
-    if (!set.ok()) return say_no_fixed_buffers(set);
-    ranges_.push_back(range);
     stats_.fixed_buffers = true;
-    memory = memory.subspan(range.size());
+  }
+  return std::make_unique<Registered>(while_alive([this, memory] { remove_ranges(memory); }));
+}
+
+Status UringDevice::add_range(MutableBytes range) {
+  const auto slot = std::ranges::find_if(ranges_, &MutableBytes::empty);
+  if (slot == ranges_.end()) {
+    return {Code::kInvalid,
+            "more than " + std::to_string(kMemoryRangesMax) + " ranges of at most 1 GiB"};
+  }
+  TRY_VOID(ring_->set_buffer(static_cast<std::uint32_t>(slot - ranges_.begin()), range));
+  *slot = range;
+  return {};
+}
+
+void UringDevice::remove_ranges(MutableBytes memory) {
+  for (std::size_t i = 0; i < ranges_.size(); ++i) {
+    if (ranges_[i].empty() || ranges_[i].data() < memory.data() ||
+        ranges_[i].data() >= memory.data() + memory.size()) {
+      continue;
+    }
+    // A slot that can't be emptied keeps its pages pinned, but nothing finds it any more.
+    const Status emptied = ring_->set_buffer(static_cast<std::uint32_t>(i), {});
+    if (!emptied.ok()) log_warn("io", emptied.to_string());
+    ranges_[i] = {};
   }
 }
 

@@ -110,6 +110,21 @@ Status replace_now(const std::string& path, const std::string& bytes) {
   return sync_directory_now(parent_of(path));
 }
 
+Status overwrite_now(const std::string& path, const std::string& bytes) {
+  TRY(Descriptor file, open_path("overwrite", path, O_WRONLY));
+  struct stat info{};
+  if (::fstat(file.get(), &info) != 0) return last_error("stat", path);
+  if (!S_ISREG(info.st_mode) || static_cast<std::uint64_t>(info.st_size) != bytes.size()) {
+    return {Code::kInvalid,
+            "overwrite " + path + ": it is no file of " + std::to_string(bytes.size()) + " bytes"};
+  }
+  TRY_VOID(write_all(file, bytes, path));
+  // Nothing but the times changed, so the data alone is synced.
+  if (::fdatasync(file.get()) != 0) return last_error("sync", path);
+  if (file.close_checked() != 0) return last_error("close", path);
+  return {};
+}
+
 Status allocate(const Descriptor& file, const std::string& path, std::uint64_t bytes) {
   int error = 0;
   do {
@@ -222,6 +237,10 @@ class PosixFiles final : public env::Files {
 
   Task<Status> replace(std::string path, std::string bytes) override {
     auto work = [&] { return replace_now(path, bytes); };
+    co_return co_await run_on(helper_.get_executor(), work);
+  }
+  Task<Status> overwrite(std::string path, std::string bytes) override {
+    auto work = [&] { return overwrite_now(path, bytes); };
     co_return co_await run_on(helper_.get_executor(), work);
   }
   Task<Status> reserve(std::string path, std::uint64_t bytes) override {

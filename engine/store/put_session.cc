@@ -66,7 +66,7 @@ Status PutState::check_not_deleted() const {
 
 Task<Result<PutSession>> TargetStore::Impl::begin_put(PutRequest request) {
   CO_TRY_VOID(check_writable());
-  CO_TRY_VOID(validate(request, superblock.current().segment_bytes));
+  CO_TRY_VOID(validate(request, superblock->current().segment_bytes));
   const FragmentName name = request.name;
   if (in_flight.contains(name)) {
     co_return fail(Code::kUnavailable, Reason::kBusy, to_string(name) + " is being put now");
@@ -129,7 +129,7 @@ Task<Result<MutableBytes>> PutSession::next_buffer() {
     put.piece_end = first ? kBlockBytes : 0;
     put.piece_begin = first ? kBlockBytes - put.header_bytes : 0;
     if (first && !put.duplicate) {
-      const Superblock& superblock = put.store.superblock.current();
+      const Superblock& superblock = put.store.superblock->current();
       const FragmentHeader header{superblock.cluster, superblock.target, put.extent.segment,
                                   put.extent.offset,  put.volume,        put.name,
                                   put.geometry,       put.table_hash};

@@ -44,6 +44,43 @@ static_assert(kAtFailure + kFailureBytesMax <= kAtHash);
 constexpr std::uint32_t kFlagExpelled = 1;
 constexpr std::uint32_t kFlagFailed = 2;
 
+struct Copies {
+  Superblock newest;
+  std::size_t newest_at = 0;  ///< index in kCopies
+};
+
+Result<Copies> load_copies(env::Files& files, const std::string& directory) {
+  std::optional<Copies> found;
+  Status problem;
+  for (std::size_t at = 0; at < kCopies.size(); ++at) {
+    const std::string path = directory + kCopies.at(at);
+    auto bytes = files.read(path, kSuperblockBytes);
+    if (!bytes && bytes.error().code() == Code::kNotFound) continue;
+    // A file that is there but can't be read says nothing about what it holds (I7).
+    if (!bytes && bytes.error().reason() != Reason::kTooLarge) {
+      problem.ignore();
+      return fail(std::move(bytes).error());
+    }
+    auto copy = bytes ? decode_superblock(as_bytes(*bytes))
+                      : fail(Code::kCorrupt, std::string(bytes.error().message()));
+    if (!copy) {
+      log_warn("store", path + ": " + copy.error().to_string());
+      problem.ignore();  // logged
+      problem = std::move(copy).error().with_context(path);
+    } else if (!found || copy->sequence > found->newest.sequence) {
+      found = Copies{*std::move(copy), at};
+    }
+  }
+  if (found) {
+    problem.ignore();  // the other copy counts
+    return *std::move(found);
+  }
+  if (!problem.ok()) return fail(std::move(problem));
+  return fail(Code::kNotFound, directory +
+                                   " is not a target: it has no superblock; make one with "
+                                   "`cairn target init`");
+}
+
 }  // namespace
 
 std::string encode(const Superblock& s) {
@@ -115,34 +152,8 @@ Result<Superblock> decode_superblock(Bytes bytes) {
 }
 
 Result<Superblock> load_superblock(env::Files& files, const std::string& directory) {
-  std::optional<Superblock> newest;
-  Status problem;
-  for (const char* name : kCopies) {
-    auto bytes = files.read(directory + name, kSuperblockBytes);
-    if (!bytes && bytes.error().code() == Code::kNotFound) continue;
-    // A file that is there but can't be read says nothing about what it holds (I7).
-    if (!bytes && bytes.error().reason() != Reason::kTooLarge) {
-      problem.ignore();
-      return fail(std::move(bytes).error());
-    }
-    auto copy = bytes ? decode_superblock(as_bytes(*bytes))
-                      : fail(Code::kCorrupt, std::string(bytes.error().message()));
-    if (!copy) {
-      log_warn("store", directory + name + ": " + copy.error().to_string());
-      problem.ignore();  // logged
-      problem = std::move(copy).error().with_context(directory + name);
-    } else if (!newest || copy->sequence > newest->sequence) {
-      newest = *std::move(copy);
-    }
-  }
-  if (newest) {
-    problem.ignore();  // the other copy counts
-    return *std::move(newest);
-  }
-  if (!problem.ok()) return fail(std::move(problem));
-  return fail(Code::kNotFound, directory +
-                                   " is not a target: it has no superblock; make one with "
-                                   "`cairn target init`");
+  TRY(Copies copies, load_copies(files, directory));
+  return std::move(copies.newest);
 }
 
 Task<Status> write_superblock(env::Files& files, std::string directory, Superblock superblock) {
@@ -151,15 +162,42 @@ Task<Status> write_superblock(env::Files& files, std::string directory, Superblo
   co_return Status();
 }
 
+Result<std::unique_ptr<SuperblockFile>> SuperblockFile::open(Executor executor, env::Files& files,
+                                                             std::string directory) {
+  TRY(Copies copies, load_copies(files, directory));
+  return std::unique_ptr<SuperblockFile>(
+      new SuperblockFile(std::move(executor), files, std::move(directory), std::move(copies.newest),
+                         1 - copies.newest_at));
+}
+
 Task<Status> SuperblockFile::update(std::function<void(Superblock&)> change) {
   co_await turn_.acquire(1);
-  Superblock next = current_;
-  change(next);
-  ++next.sequence;
-  Status written = co_await write_superblock(files_, directory_, next);
-  if (written.ok()) current_ = std::move(next);
+  Status written;
+  if (!other_lasts_) written = co_await write_copy(1 - doubtful_, encode(current_));
+  if (written.ok()) {
+    other_lasts_ = true;
+    Superblock next = current_;
+    change(next);
+    current_.sequence = ++next.sequence;  // also spent by an update that fails half-way
+    written = co_await write_copies(encode(next));
+    if (written.ok()) current_ = std::move(next);
+  }
   turn_.release(1);
   co_return written;
+}
+
+Task<Status> SuperblockFile::write_copies(std::string bytes) {
+  CO_TRY_VOID(co_await write_copy(doubtful_, bytes));
+  doubtful_ = 1 - doubtful_;
+  co_return co_await write_copy(doubtful_, std::move(bytes));
+}
+
+Task<Status> SuperblockFile::write_copy(std::size_t copy, std::string bytes) {
+  const std::string path = directory_ + kCopies.at(copy);
+  Status written = co_await files_.overwrite(path, bytes);
+  // Gone, or cut short: somebody damaged it.
+  if (written.code() != Code::kNotFound && written.code() != Code::kInvalid) co_return written;
+  co_return co_await files_.replace(path, bytes);
 }
 
 }  // namespace cairn::store

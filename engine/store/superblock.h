@@ -1,12 +1,14 @@
 // What a target must remember outside its index: who it is, what it may no longer do, and marks
 // that expose an index or a metadata store that went back in time.
 //
-// Two copies, each replaced atomically one after the other; the newest valid one counts.  One
-// damaged copy is repaired from the other, two are an error.
+// Two copies; the newest valid one counts.  They are overwritten in place, since that works on a
+// file system without any space, and one after the other, the one in doubt first: the other stays
+// whole until that has lasted.  One damaged copy is repaired by the next update, two are an error.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "engine/base/ids.h"
@@ -52,32 +54,39 @@ Result<Superblock> decode_superblock(Bytes bytes);
 /// kCorrupt: copies are there and none is valid.
 Result<Superblock> load_superblock(env::Files& files, const std::string& directory);
 
+/// Creates or replaces both copies of a target that nobody has open.
+Task<Status> write_superblock(env::Files& files, std::string directory, Superblock superblock);
+
 /// Owns the superblock of an open target; updates are applied one after another.
 class SuperblockFile {
  public:
-  SuperblockFile(Executor executor, env::Files& files, std::string directory, Superblock current)
+  /// Errors as load_superblock.
+  static Result<std::unique_ptr<SuperblockFile>> open(Executor executor, env::Files& files,
+                                                      std::string directory);
+
+  const Superblock& current() const { return current_; }
+  /// Applies `change` and makes it durable in both copies.  On an error nothing but the sequence
+  /// changed in memory; on disk either state may be found.
+  Task<Status> update(std::function<void(Superblock&)> change);
+
+ private:
+  SuperblockFile(Executor executor, env::Files& files, std::string directory, Superblock current,
+                 std::size_t doubtful)
       : files_(files),
         directory_(std::move(directory)),
         current_(std::move(current)),
+        doubtful_(doubtful),
         turn_(std::move(executor), 1) {}
+  Task<Status> write_copies(std::string bytes);
+  Task<Status> write_copy(std::size_t copy, std::string bytes);
 
-  const Superblock& current() const { return current_; }
-  /// Applies `change` and makes it durable in both copies.  On an error nothing changed in memory;
-  /// on disk either state may be found.
-  Task<Status> update(std::function<void(Superblock&)> change);
-  /// Writes both copies as they are: repairs a damaged one.
-  Task<Status> rewrite() {
-    co_return co_await update([](Superblock&) {});
-  }
-
- private:
   env::Files& files_;
   std::string directory_;
   Superblock current_;
+  std::size_t doubtful_;  ///< the copy that may be older, torn or gone: written first
+  /// The other one was seen to last.  After a kill it may be in the page cache only.
+  bool other_lasts_ = false;
   Permits turn_;
 };
-
-/// Writes both copies.
-Task<Status> write_superblock(env::Files& files, std::string directory, Superblock superblock);
 
 }  // namespace cairn::store

@@ -64,7 +64,7 @@ struct PutState {
 class TargetStore::Impl {
  public:
   Impl(env::Env env, StoreOptions options, std::unique_ptr<env::FileLock> lock,
-       Superblock superblock, std::unique_ptr<FragmentIndex> index,
+       std::unique_ptr<SuperblockFile> superblock, std::unique_ptr<FragmentIndex> index,
        std::unique_ptr<io::PiecePool> pieces, std::unique_ptr<io::PiecePool> scan_pieces);
 
   // ---- target_open.cc
@@ -99,9 +99,10 @@ class TargetStore::Impl {
   env::Env env;
   StoreOptions options;
   std::unique_ptr<env::FileLock> lock;
-  SuperblockFile superblock;
+  std::unique_ptr<SuperblockFile> superblock;
   std::unique_ptr<FragmentIndex> index;
   std::unique_ptr<io::PiecePool> pieces;
+  std::unique_ptr<env::RegisteredMemory> registered;  ///< all of `pieces`
   std::unique_ptr<io::PiecePool> scan_pieces;
   SegmentSet segments;
   Space space;

@@ -22,22 +22,24 @@ Status check_not_rolled_back(const ScanMark& mark, const Superblock& superblock)
 }  // namespace
 
 TargetStore::Impl::Impl(env::Env env_in, StoreOptions options_in,
-                        std::unique_ptr<env::FileLock> lock_in, Superblock superblock_in,
+                        std::unique_ptr<env::FileLock> lock_in,
+                        std::unique_ptr<SuperblockFile> superblock_in,
                         std::unique_ptr<FragmentIndex> index_in,
                         std::unique_ptr<io::PiecePool> pieces_in,
                         std::unique_ptr<io::PiecePool> scan_pieces_in)
     : env(env_in),
       options(std::move(options_in)),
       lock(std::move(lock_in)),
-      superblock(env.executor, env.files, options.directory, superblock_in),
+      superblock(std::move(superblock_in)),
       index(std::move(index_in)),
       pieces(std::move(pieces_in)),
+      registered(env.device.register_memory(pieces->memory())),
       scan_pieces(std::move(scan_pieces_in)),
-      segments(env, segments_path(), superblock_in.segment_bytes, options.open_files_max,
+      segments(env, segments_path(), superblock->current().segment_bytes, options.open_files_max,
                [this](const Status& error) { fail_target(error); }),
-      space(env.files, options.directory, superblock_in.capacity_bytes),
+      space(env.files, options.directory, superblock->current().capacity_bytes),
       pins(env.executor),
-      syncer(env, *index, segments, superblock, space,
+      syncer(env, *index, segments, *superblock, space,
              {options.mark_every_ms, options.mark_every_bytes},
              [this](const Status& error) { fail_target(error); }),
       reclaimer(env, *index, segments, syncer, pins,
@@ -50,21 +52,21 @@ TargetStore::Impl::Impl(env::Env env_in, StoreOptions options_in,
 Task<Result<std::unique_ptr<TargetStore>>> TargetStore::open(env::Env env, StoreOptions options) {
   const std::string directory = options.directory;
   // Before the lock: a folder that is no target gets no lock file.
-  CO_TRY(Superblock superblock, load_superblock(env.files, directory));
+  CO_TRY_VOID(load_superblock(env.files, directory));
   auto lock = env.files.lock(directory + kLockFile);
   if (!lock)
     co_return fail(std::move(lock).error().with_context("another process has this target"));
-  CO_TRY(superblock, load_superblock(env.files, directory));
-  if (!options.expect_cluster.is_nil() && options.expect_cluster != superblock.cluster) {
+  CO_TRY(auto superblock, SuperblockFile::open(env.executor, env.files, directory));
+  const Uuid& cluster = superblock->current().cluster;
+  if (!options.expect_cluster.is_nil() && options.expect_cluster != cluster) {
     co_return fail(Code::kInvalid, Reason::kForeign,
-                   directory + " belongs to cluster " + to_string(superblock.cluster) +
-                       ", not to " + to_string(options.expect_cluster));
+                   directory + " belongs to cluster " + to_string(cluster) + ", not to " +
+                       to_string(options.expect_cluster));
   }
   CO_TRY(auto index, FragmentIndex::open(env.key_values, directory + kIndexFolder,
                                          env::KeyValueOpen::kExisting));
   CO_TRY(auto pieces, io::PiecePool::make(env.executor, options.pieces));
   CO_TRY(auto scan_pieces, io::PiecePool::make(env.executor, kScanPieces));
-  env.device.register_memory(pieces->memory());
   auto impl =
       std::make_unique<Impl>(env, std::move(options), *std::move(lock), std::move(superblock),
                              std::move(index), std::move(pieces), std::move(scan_pieces));
@@ -78,15 +80,15 @@ Task<Result<std::unique_ptr<TargetStore>>> TargetStore::open(env::Env env, Store
 }
 
 Task<Status> TargetStore::Impl::start() {
-  if (superblock.current().failed) {
+  if (superblock->current().failed) {
     failed = true;
-    failure = Status(Code::kIo, superblock.current().failure);
+    failure = Status(Code::kIo, superblock->current().failure);
     failure.ignore();
     syncer.fail(check_writable());
     log_warn("store", options.directory + ": this target has failed before; reads only");
   }
   CO_TRY(const ScanMark mark, index->mark());
-  CO_TRY_VOID(check_not_rolled_back(mark, superblock.current()));
+  CO_TRY_VOID(check_not_rolled_back(mark, superblock->current()));
   syncer.set_commit(mark.commit);
 
   CO_TRY(const auto records, index->segments());
@@ -95,7 +97,7 @@ Task<Status> TargetStore::Impl::start() {
   const std::set<Extent> dead_before(dead.begin(), dead.end());
 
   CO_TRY(const auto files, list_segments(env.files, segments_path()));
-  SegmentNumber highest = std::max(mark.segment_highest, superblock.current().segment_mark);
+  SegmentNumber highest = std::max(mark.segment_highest, superblock->current().segment_mark);
   std::map<SegmentNumber, std::uint64_t> to_scan;  // segment -> from where
   for (const ScanMark::Position& position : mark.open) to_scan[position.segment] = position.offset;
   bool unlinked = false;
@@ -145,7 +147,7 @@ Task<Status> TargetStore::Impl::recover_segment(SegmentNumber number, std::uint6
   };
   CO_TRY(SegmentFindings findings,
          co_await find_fragments(env.device, *scan_pieces, device_file, number, from,
-                                 superblock.current(), std::move(known)));
+                                 superblock->current(), std::move(known)));
   // A dead extent whose header is punched already is not seen by the scan; its blocks may not be.
   for (const Extent& extent : dead_before) {
     if (extent.segment == number) findings.known.push_back(extent);

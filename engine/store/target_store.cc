@@ -44,7 +44,7 @@ Status validate(const ReadRange& range, const FragmentRecord& record) {
 // ---- rules --------------------------------------------------------------------------------------
 
 Status TargetStore::Impl::check_writable() const {
-  if (superblock.current().expelled) {
+  if (superblock->current().expelled) {
     return {Code::kExpelled, "this target was expelled from the cluster; refresh the cluster map"};
   }
   if (failed) {
@@ -56,10 +56,10 @@ Status TargetStore::Impl::check_writable() const {
 }
 
 Status TargetStore::Impl::check_epoch(Epoch epoch) const {
-  if (epoch >= superblock.current().epoch) return {};
+  if (epoch >= superblock->current().epoch) return {};
   return {Code::kExpelled, Reason::kStaleEpoch,
           "epoch " + std::to_string(epoch.value) + " is older than " +
-              std::to_string(superblock.current().epoch.value) + "; refresh the cluster map"};
+              std::to_string(superblock->current().epoch.value) + "; refresh the cluster map"};
 }
 
 void TargetStore::Impl::fail_target(const Status& error) {
@@ -76,7 +76,7 @@ void TargetStore::Impl::fail_target(const Status& error) {
       s.failure = why;
     };
     // Best effort: the device that fails may be the one that should remember it.
-    (co_await self->superblock.update(remember)).ignore();
+    (co_await self->superblock->update(remember)).ignore();
     co_return Status();
   };
   background.spawn(persist(this));
@@ -99,7 +99,7 @@ Result<FragmentRecord> TargetStore::Impl::find(const FragmentName& name) {
 
 Task<Status> TargetStore::Impl::read_fragment(FragmentName name, ReadRange range, MutableBytes into,
                                               Verify verify) {
-  if (superblock.current().expelled) co_return check_writable();
+  if (superblock->current().expelled) co_return check_writable();
   CO_TRY(const FragmentRecord record, find(name));
   CO_TRY_VOID(validate(range, record));
   if (into.size() != range.length ||
@@ -275,7 +275,7 @@ Task<Status> TargetStore::Impl::reclaim_after_sync(std::vector<Extent> dead) {
 // ---- information --------------------------------------------------------------------------------
 
 TargetInfo TargetStore::Impl::info() const {
-  const Superblock& s = superblock.current();
+  const Superblock& s = superblock->current();
   TargetInfo out;
   out.cluster = s.cluster;
   out.target = s.target;
@@ -339,7 +339,7 @@ Task<Status> TargetStore::delete_fragments(std::vector<FragmentName> names, Epoc
 
 Task<Status> TargetStore::advance_epoch(Epoch epoch, CommitIndex metadata_mark) {
   CO_TRY_VOID(impl_->check_epoch(epoch));
-  const Superblock& now = impl_->superblock.current();
+  const Superblock& now = impl_->superblock->current();
   if (metadata_mark < now.metadata_mark && epoch > now.epoch) {
     co_return Status(Code::kInvalid, Reason::kRolledBack,
                      "the metadata is at commit " + std::to_string(metadata_mark.value) +
@@ -351,7 +351,7 @@ Task<Status> TargetStore::advance_epoch(Epoch epoch, CommitIndex metadata_mark) 
     superblock.epoch = std::max(superblock.epoch, epoch);
     superblock.metadata_mark = std::max(superblock.metadata_mark, metadata_mark);
   };
-  co_return co_await impl_->superblock.update(remember);
+  co_return co_await impl_->superblock->update(remember);
 }
 
 Task<Status> TargetStore::expel(Epoch epoch) {
@@ -360,7 +360,7 @@ Task<Status> TargetStore::expel(Epoch epoch) {
     superblock.expelled = true;
     superblock.epoch = epoch;
   };
-  co_return co_await impl_->superblock.update(remember);
+  co_return co_await impl_->superblock->update(remember);
 }
 
 Status TargetStore::reserve(std::uint64_t bytes) {

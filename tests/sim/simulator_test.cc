@@ -351,6 +351,30 @@ TEST(PowerCut, LeavesTheOldOrTheNewContentOfAReplacedFile) {
   EXPECT_TRUE(temporary);
 }
 
+TEST(PowerCut, TearsAFileThatWasBeingOverwrittenButNotOneThatLasted) {
+  std::set<std::size_t> changed;  // sectors of the second overwrite that survived
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    SimWorld world(seed);
+    const auto text = [](std::uint64_t tag) { return std::string(as_text(filled(1, tag).get())); };
+    ASSERT_TRUE(world.scheduler.run(world.files().replace("/d/o", text(1))).ok());
+    ASSERT_TRUE(world.scheduler.run(world.files().overwrite("/d/o", text(2))).ok());
+    const auto overwrite = [&]() -> Task<void> {
+      (co_await world.files().overwrite("/d/o", text(3))).ignore();  // cut short
+    };
+    spawn(world.scheduler.executor(), overwrite());
+    world.scheduler.run_for(std::chrono::microseconds(1));
+    world.crash_and_start();
+    const auto tags = world.sector_tags("/d/o");
+    ASSERT_EQ(tags.size(), kPageBytes / kSectorBytes);
+    const auto news = std::ranges::count(tags, std::optional<std::uint64_t>(3));
+    const auto olds = std::ranges::count(tags, std::optional<std::uint64_t>(2));
+    EXPECT_EQ(news + olds, 8);
+    changed.insert(static_cast<std::size_t>(news));
+  }
+  EXPECT_TRUE(changed.contains(0) && changed.contains(8));
+  EXPECT_GT(changed.size(), 4U);
+}
+
 // ---- the end of a process -----------------------------------------------------------------------
 
 TEST(Kill, KeepsWhatCompletedUntilThePowerGoes) {

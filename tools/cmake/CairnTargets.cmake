@@ -28,4 +28,10 @@ function(cairn_test name)
                    GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${arg_TIMEOUT})
+  add_dependencies(${arg_LABEL}_tests ${name})
 endfunction()
+
+# What one label needs, for builds that run no other (tools/test --label).
+foreach(label IN ITEMS unit sim crash mount python)
+  add_custom_target(${label}_tests)
+endforeach()

@@ -114,7 +114,7 @@ Result<Rate> BenchTarget::read(const std::vector<Object>& objects, std::uint32_t
   CAIRN_CHECK(each * readers <= kReadBytesMax);
   if (!read_memory_) {
     TRY(read_memory_, io::PiecePool::make(host_->env().executor, kReadBytesMax / kPieceBytes));
-    host_->env().device.register_memory(read_memory_->memory());
+    read_registered_ = host_->env().device.register_memory(read_memory_->memory());
   }
   Run run{*store_, objects};
   std::vector<Task<Status>> tasks;

@@ -43,9 +43,9 @@ class BenchTarget {
  private:
   BenchTarget() = default;
   std::unique_ptr<server::TargetHost> host_;
-  /// Where readers read to: huge pages, as a client's pool has them.  Registered with the device,
-  /// so it lives as long.
+  /// Where readers read to: huge pages, as a client's pool has them.
   std::unique_ptr<io::PiecePool> read_memory_;
+  std::unique_ptr<env::RegisteredMemory> read_registered_;
   std::unique_ptr<store::TargetStore> store_;
 };
 

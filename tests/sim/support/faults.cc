@@ -10,9 +10,9 @@ namespace cairn::sim {
 
 const char* to_string(SimOperation operation) {
   static constexpr const char* kNames[] = {
-      "open",           "read",       "write",      "flush",       "punch",     "truncate",
-      "make_directory", "list",       "file_read",  "replace",     "reserve",   "remove",
-      "sync_directory", "store_open", "store_read", "store_write", "store_sync"};
+      "open",           "read",           "write",      "flush",      "punch",       "truncate",
+      "make_directory", "list",           "file_read",  "replace",    "overwrite",   "reserve",
+      "remove",         "sync_directory", "store_open", "store_read", "store_write", "store_sync"};
   static_assert(std::size(kNames) == kSimOperations);
   return kNames[index_of(operation)];
 }

@@ -27,6 +27,7 @@ enum class SimOperation : std::uint8_t {
   kList,
   kFileRead,
   kReplace,
+  kOverwrite,
   kReserve,
   kRemove,
   kSyncDirectory,

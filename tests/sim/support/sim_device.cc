@@ -41,7 +41,7 @@ class SimDevice final : public env::BlockDevice {
 
   std::int64_t next_data(env::DeviceFile file, std::uint64_t from) override;
   Result<std::uint64_t> file_bytes(env::DeviceFile file) override;
-  void register_memory(MutableBytes) override {}
+  std::unique_ptr<env::RegisteredMemory> register_memory(MutableBytes) override { return nullptr; }
 
  private:
   struct Handle {

@@ -34,6 +34,7 @@ class SimFiles final : public env::Files {
   Result<std::unique_ptr<env::FileLock>> lock(const std::string& path) override;
 
   Task<Status> replace(std::string path, std::string bytes) override;
+  Task<Status> overwrite(std::string path, std::string bytes) override;
   Task<Status> reserve(std::string path, std::uint64_t bytes) override;
   Task<Status> remove(std::string path) override;
   Task<Status> sync_directory(std::string path) override;
@@ -190,6 +191,40 @@ Task<Status> SimFiles::replace(std::string raw_path, std::string bytes) {
   disk_.scheduler().trace().fold_text(bytes);
   replace_now(path, bytes);
   remove_if_there(path + std::string(kTemporarySuffix));
+  co_return Status();
+}
+
+Task<Status> SimFiles::overwrite(std::string raw_path, std::string bytes) {
+  const std::string path = normal_path(raw_path);
+  Status fault = start(SimOperation::kOverwrite, path, bytes.size());
+  if (!life_->alive) co_return fault;
+  const InodeRef inode = disk_.names().find(path);
+  if (inode == nullptr || inode->is_directory || inode->current.bytes != bytes.size()) {
+    fault.ignore();  // there is nothing that could fail
+    if (inode == nullptr) co_return status_from_errno(ENOENT, "overwrite " + path);
+    co_return Status(Code::kInvalid, "overwrite " + path + ": it is no file of " +
+                                         std::to_string(bytes.size()) + " bytes");
+  }
+  const SimDisk::User user(disk_, inode);
+  std::string padded = bytes;
+  padded.resize(round_up(bytes.size(), kPageBytes));
+  FileChange write = make_write(0, as_bytes(padded));
+  write.length = bytes.size();
+  auto may_happen = [this, inode, write](SplitMix64&) { disk_.complete(*inode, write); };
+  const SimDisk::Flight flight(disk_, *life_, may_happen);
+  co_await wait(bytes.size());
+  if (!life_->alive) {
+    fault.ignore();  // the process is over: that is the error now
+    co_return dead(path);
+  }
+  disk_.scheduler().trace().fold_text(bytes);
+  if (!fault.ok()) {
+    if (disk_.faults().random().one_in(2)) disk_.complete(*inode, std::move(write));
+    disk_.fail_flush(*inode, inode->last_change);
+    co_return fault;
+  }
+  disk_.complete(*inode, std::move(write));
+  disk_.make_durable(*inode, inode->last_change);
   co_return Status();
 }
 

@@ -105,6 +105,14 @@ TEST(Status, OfErrnoIsNeverAbsenceUnlessTheNameIsAbsent) {
 #ifdef CAIRN_MUST_CHECK
 TEST(StatusDeathTest, AbortsWhenAnErrorDiesUnread) {
   EXPECT_DEATH({ const Status lost = broken(); }, "died unread");
+  EXPECT_DEATH({ const Result<int> lost = fail(broken()); }, "died unread");
+  EXPECT_DEATH(
+      {
+        Status read = broken();
+        EXPECT_FALSE(read.ok());
+        const Status moved = std::move(read);
+      },
+      "died unread");
   EXPECT_DEATH(
       {
         Status overwritten = broken();

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/asio/post.hpp>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -290,6 +292,35 @@ TEST_F(TaskGroupTest, IsReusableAfterJoinAndForgetsTheError) {
   spawn(executor, joins(group, "second"));
   settle();
   EXPECT_EQ(log, (Log{"first I/O error", "second ok"}));
+}
+
+TEST_F(TaskGroupTest, JoinWaitsForATaskThatCameAfterTheLastOneEnded) {
+  // However many turns of the executor lie between that end and the joiner's own turn.
+  for (int turns = 0; turns < 8; ++turns) {
+    log.clear();
+    TaskGroup group(executor);
+    Event first(executor);
+    Event second(executor);
+    group.spawn(ends(first, Status()));
+    spawn(executor, joins(group, "join"));
+    settle();
+    std::function<void(int)> spawn_after = [&](int left) {
+      if (left == 0) {
+        if (log.empty()) group.spawn(ends(second, Status()));
+      } else {
+        boost::asio::post(executor, [&spawn_after, left] { spawn_after(left - 1); });
+      }
+    };
+    first.set();
+    spawn_after(turns);
+    settle();
+    if (group.running() != 0) {
+      EXPECT_EQ(log, Log{}) << turns << " turns";
+    }
+    second.set();
+    settle();
+    EXPECT_EQ(log, Log{"join ok"}) << turns << " turns";
+  }
 }
 
 using TaskGroupDeathTest = Fixture;

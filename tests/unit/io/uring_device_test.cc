@@ -2,6 +2,7 @@
 // files, queue and shutdown.
 #include "engine/io/uring_device.h"
 
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -43,7 +44,7 @@ TEST_F(UringDeviceTest, ReadsBackWhatItWroteAfterReopening) {
 
 TEST_F(UringDeviceTest, PinsRegisteredMemoryAndTakesOtherMemoryToo) {
   const auto pool = PiecePool::make(context.get_executor(), 2).value();
-  device->register_memory(pool->memory());
+  const auto registered = device->register_memory(pool->memory());
   EXPECT_TRUE(uring_stats(*device).fixed_buffers);
   EXPECT_TRUE(uring_stats(*device).registered_files);
   const auto file = create("file", 4 * kMiB);
@@ -62,7 +63,30 @@ TEST_F(UringDeviceTest, PinsRegisteredMemoryAndTakesOtherMemoryToo) {
     co_return Status();
   };
   EXPECT_TRUE(run(body()).ok());
-  device.reset();  // before the pool whose memory it pins
+}
+
+TEST_F(UringDeviceTest, ForgetsRegisteredMemorySoThatItsAddressMayBeMappedAnew) {
+  // The device would go on reading and writing the pages that were pinned before.
+  void* address = nullptr;
+  const auto map = [&address](int more_flags) {
+    address = ::mmap(address, kPieceBytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | more_flags, -1, 0);
+    CAIRN_CHECK(address != MAP_FAILED);
+    return MutableBytes(static_cast<std::byte*>(address), kPieceBytes);
+  };
+  const auto file = create("file", 2 * kPieceBytes);
+  for (int round = 0; round < 20; ++round) {  // more than there are slots
+    const MutableBytes memory = map(round == 0 ? 0 : MAP_FIXED_NOREPLACE);
+    auto registered = device->register_memory(memory);
+    EXPECT_TRUE(uring_stats(*device).fixed_buffers);
+    fill_pattern(memory, round);
+    ASSERT_TRUE(run(write_fully(*device, file, 0, memory)).ok());
+    AlignedMemory back(kPieceBytes);
+    ASSERT_TRUE(run(read_fully(*device, file, 0, back.span())).ok());
+    EXPECT_TRUE(has_pattern(back.span(), round)) << "round " << round;
+    registered.reset();
+    ::munmap(address, kPieceBytes);
+  }
 }
 
 TEST_F(UringDeviceTest, SaysWhenANameIsTakenOrMissing) {
@@ -291,7 +315,7 @@ TEST_F(UringDeviceTest, OpensMoreFilesThanItCanRegister) {
 
 TEST_F(UringDeviceTest, MayBeMadeOnAnotherThreadThanTheOneThatUsesIt) {
   const auto pool = PiecePool::make(context.get_executor(), 1).value();
-  device->register_memory(pool->memory());
+  const auto registered = device->register_memory(pool->memory());
   std::thread user([&] {
     AlignedMemory page(kPageBytes);
     const auto file = create("file", kMiB);

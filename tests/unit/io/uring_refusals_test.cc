@@ -74,7 +74,7 @@ TEST_F(UringRefusalsTest, WorksWithoutAnyRegistration) {
   ring_calls().refuse_registration = true;
   make_device();
   const auto pool = PiecePool::make(context.get_executor(), 1).value();
-  device->register_memory(pool->memory());
+  const auto registered = device->register_memory(pool->memory());
   EXPECT_FALSE(uring_stats(*device).fixed_buffers);
   EXPECT_FALSE(uring_stats(*device).registered_files);
   expect_round_trip();
@@ -223,7 +223,7 @@ TEST_F(UringRefusalsTest, GoesOnWithoutPinnedMemoryForAUserWithoutLockedMemory) 
     const TestFolder public_folder("/tmp");
     make_device();
     const auto pool = PiecePool::make(context.get_executor(), 16).value();
-    device->register_memory(pool->memory());
+    const auto registered = device->register_memory(pool->memory());
     EXPECT_FALSE(uring_stats(*device).fixed_buffers);
     auto body = [&]() -> Task<Status> {
       CO_TRY(const env::DeviceFile file,

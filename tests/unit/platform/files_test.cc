@@ -185,6 +185,34 @@ TEST_F(FilesTest, WritesOverWhatACrashLeftOfAnEarlierReplace) {
   EXPECT_THAT(names(), ElementsAre("file"));
 }
 
+TEST_F(FilesTest, OverwritesInPlaceAndSyncs) {
+  ASSERT_TRUE(replace(folder / "file", "old").ok());
+  struct stat before{};
+  ASSERT_EQ(::stat((folder / "file").c_str(), &before), 0);
+  system_calls() = {};
+  ASSERT_TRUE(run_on_context(context, files->overwrite(folder / "file", "new")).ok());
+  EXPECT_THAT(system_calls().order, ElementsAre("fdatasync"));
+  EXPECT_EQ(files->read(folder / "file", 10).value(), "new");
+  struct stat after{};
+  ASSERT_EQ(::stat((folder / "file").c_str(), &after), 0);
+  EXPECT_EQ(after.st_ino, before.st_ino);
+}
+
+TEST_F(FilesTest, OverwritesOnlyAFileOfTheSameLength) {
+  const auto overwrite = [this](const std::string& name, const std::string& bytes) {
+    return run_on_context(context, files->overwrite(folder / name, bytes)).code();
+  };
+  EXPECT_EQ(overwrite("file", "new"), Code::kNotFound);
+  ASSERT_TRUE(replace(folder / "file", "old").ok());
+  EXPECT_EQ(overwrite("file", "longer"), Code::kInvalid);
+  EXPECT_EQ(overwrite("file", ""), Code::kInvalid);
+  EXPECT_EQ(files->read(folder / "file", 10).value(), "old");
+  system_calls() = {};
+  system_calls().fail_fsync_at = 0;
+  EXPECT_EQ(overwrite("file", "new"), Code::kIo);
+  EXPECT_EQ(system_calls().fsyncs, 1);  // a failed sync is never repeated
+}
+
 TEST_F(FilesTest, ReservesRealBlocksAndKeepsThem) {
   ASSERT_TRUE(run_on_context(context, files->reserve(folder / "file", 1'000'000)).ok());
   struct stat info{};

@@ -38,6 +38,12 @@ extern "C" int fsync(int fd) {
   return cairn::testing::next<int(int)>("fsync")(fd);
 }
 
+extern "C" int fdatasync(int fd) {
+  system_calls().order.push_back("fdatasync");
+  if (cairn::testing::fails(system_calls().fsyncs, system_calls().fail_fsync_at)) return -1;
+  return cairn::testing::next<int(int)>("fdatasync")(fd);
+}
+
 extern "C" int rename(const char* from, const char* to) noexcept {
   system_calls().order.push_back("rename");
   if (cairn::testing::fails(system_calls().renames, system_calls().fail_rename_at)) return -1;
