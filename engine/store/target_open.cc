@@ -179,9 +179,11 @@ Task<Status> TargetStore::Impl::close() {
   Status synced = co_await syncing.join();
   (co_await background.join()).ignore();
   lock.reset();
-  if (failed) co_return check_writable();
-  if (!tails.ok()) co_return tails;
-  co_return synced;
+  if (tails.ok()) tails = std::move(synced);
+  synced.ignore();  // one error is enough to tell
+  if (!failed) co_return tails;
+  tails.ignore();
+  co_return check_writable();
 }
 
 }  // namespace cairn::store

@@ -183,7 +183,8 @@ Task<Result<ScrubReport>> TargetStore::Impl::scrub(ScrubOptions scrub_options) {
       }
       note_damage(name, checked);
       ++report.damaged_total;
-      if (report.damaged.size() < kListPageMax) report.damaged.push_back({name, checked});
+      if (report.damaged.size() < kListPageMax)
+        report.damaged.push_back({name, checked.code(), std::string(checked.message())});
     }
     report.last.reset();
     if (page.size() < limit) break;

@@ -108,7 +108,8 @@ struct ScrubReport {
   std::uint64_t bytes = 0;
   struct Damage {
     FragmentName name;
-    Status error;
+    Code code;
+    std::string message;
   };
   std::vector<Damage> damaged;  ///< at most kListPageMax; `damaged_total` counts all
   std::uint64_t damaged_total = 0;

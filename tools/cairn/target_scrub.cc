@@ -58,8 +58,8 @@ int run(const CommonOptions& arguments) {
   std::vector<Row> damaged;
   for (const auto& damage : totals->damaged) {
     damaged.push_back({{"name", to_string(damage.name)},
-                       {"code", std::string(to_string(damage.error.code()))},
-                       {"message", std::string(damage.error.message())}});
+                       {"code", std::string(to_string(damage.code))},
+                       {"message", damage.message}});
   }
   Report report;
   report.text("directory", "directory", arguments.directory);
