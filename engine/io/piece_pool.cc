@@ -27,7 +27,6 @@ constexpr std::uint64_t kHugePageBytes = 2 * kMiB;
 /// An inaccessible page on each side: an overrun faults, and the kernel can't merge the mapping
 /// with a neighbour, so its line in smaps speaks of this pool alone.
 constexpr std::uint64_t kGuardBytes = kPageBytes;
-static_assert(kHugePageBytes % kPieceBytes == 0);
 
 std::uint64_t mapped_bytes(std::uint64_t memory_bytes) {
   return round_up(memory_bytes, kHugePageBytes);
@@ -102,9 +101,11 @@ void Piece::release() noexcept {
   std::exchange(pool_, nullptr)->give_back(std::exchange(memory_, {}));
 }
 
-Result<std::unique_ptr<PiecePool>> PiecePool::make(const Executor& executor, std::uint32_t pieces) {
+Result<std::unique_ptr<PiecePool>> PiecePool::make(const Executor& executor, std::uint32_t pieces,
+                                                   std::uint64_t piece_bytes) {
   if (pieces == 0) return fail(Code::kInvalid, "a piece pool needs at least one piece");
-  const std::uint64_t bytes = pieces * kPieceBytes;
+  CAIRN_CHECK(piece_bytes > 0 && is_aligned(piece_bytes, kPageBytes));
+  const std::uint64_t bytes = pieces * piece_bytes;
   const std::string what = "piece pool of " + format_bytes(bytes);
   std::byte* memory = map_aligned(mapped_bytes(bytes));
   if (memory == nullptr) {
@@ -127,28 +128,33 @@ Result<std::unique_ptr<PiecePool>> PiecePool::make(const Executor& executor, std
                        " in huge pages; I/O will cost about a fifth more CPU (enable "
                        "transparent huge pages with madvise, or free contiguous memory)");
   }
-  return std::unique_ptr<PiecePool>(new PiecePool(executor, whole.first(bytes), all_huge));
+  return std::unique_ptr<PiecePool>(
+      new PiecePool(executor, whole.first(bytes), piece_bytes, all_huge));
 }
 
-PiecePool::PiecePool(const Executor& executor, MutableBytes memory, bool huge_pages)
-    : memory_(memory), huge_pages_(huge_pages), permits_(executor, memory.size() / kPieceBytes) {
-  free_.reserve(memory.size() / kPieceBytes);
+PiecePool::PiecePool(const Executor& executor, MutableBytes memory, std::uint64_t piece_bytes,
+                     bool huge_pages)
+    : memory_(memory),
+      piece_bytes_(piece_bytes),
+      huge_pages_(huge_pages),
+      permits_(executor, memory.size() / piece_bytes) {
+  free_.reserve(memory.size() / piece_bytes);
   // Taken from the back, so the lowest addresses first: a quiet target touches few pieces.
-  for (std::uint64_t end = memory.size(); end > 0; end -= kPieceBytes) {
-    free_.push_back(memory.data() + end - kPieceBytes);
+  for (std::uint64_t end = memory.size(); end > 0; end -= piece_bytes) {
+    free_.push_back(memory.data() + end - piece_bytes);
   }
   CAIRN_POISON(memory_);
 }
 
 PiecePool::~PiecePool() {
-  CAIRN_CHECK(free_.size() * kPieceBytes == memory_.size());  // a piece outlived its pool
+  CAIRN_CHECK(free_.size() * piece_bytes_ == memory_.size());  // a piece outlived its pool
   CAIRN_UNPOISON(memory_);
   unmap(memory_);
 }
 
 Task<Piece> PiecePool::acquire() {
   co_await permits_.acquire(1);
-  const MutableBytes memory(free_.back(), kPieceBytes);
+  const MutableBytes memory(free_.back(), piece_bytes_);
   free_.pop_back();
   CAIRN_UNPOISON(memory);
   co_return Piece(this, memory);

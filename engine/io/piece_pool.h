@@ -1,4 +1,4 @@
-// Aligned, pre-faulted memory cut into 1 MiB pieces: payload lands here and is written from here.
+// Aligned, pre-faulted memory cut into pieces: payload lands here and is written from here.
 // Huge pages where the system gives them: with 4 KiB pages a save costs about a fifth more CPU and
 // half of the wall rate (DESIGN section 12).  The pool is also the back-pressure: a writer waits
 // here.
@@ -17,7 +17,7 @@ namespace cairn::io {
 
 class PiecePool;
 
-/// kPieceBytes of memory, given back to its pool when destroyed.  The pool outlives it.
+/// Some memory of a pool, given back to its pool when destroyed.  The pool outlives it.
 class Piece {
  public:
   Piece() = default;
@@ -26,7 +26,7 @@ class Piece {
   Piece& operator=(Piece&& other) noexcept;
   ~Piece() { release(); }
 
-  /// Page-aligned, kPieceBytes long.  Content is whatever was there.
+  /// Page-aligned, as long as all pieces of the pool.  Content is whatever was there.
   MutableBytes memory() const { return memory_; }
   explicit operator bool() const { return pool_ != nullptr; }
 
@@ -42,8 +42,10 @@ class Piece {
 /// Thread: the executor's.
 class PiecePool {
  public:
-  /// Maps and touches `pieces` x kPieceBytes.  kUnavailable when the memory can't be had.
-  static Result<std::unique_ptr<PiecePool>> make(const Executor& executor, std::uint32_t pieces);
+  /// Maps and touches `pieces` x `piece_bytes`, which is a multiple of kPageBytes.  kUnavailable
+  /// when the memory can't be had.
+  static Result<std::unique_ptr<PiecePool>> make(const Executor& executor, std::uint32_t pieces,
+                                                 std::uint64_t piece_bytes = kPieceBytes);
   ~PiecePool();
 
   /// Waits for a free piece, first come first served.
@@ -56,10 +58,12 @@ class PiecePool {
 
  private:
   friend class Piece;
-  PiecePool(const Executor& executor, MutableBytes memory, bool huge_pages);
+  PiecePool(const Executor& executor, MutableBytes memory, std::uint64_t piece_bytes,
+            bool huge_pages);
   void give_back(MutableBytes memory) noexcept;
 
   MutableBytes memory_;
+  std::uint64_t piece_bytes_;
   bool huge_pages_;
   std::vector<std::byte*> free_;
   Permits permits_;

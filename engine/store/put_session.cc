@@ -81,6 +81,7 @@ Task<Result<PutSession>> TargetStore::Impl::begin_put(PutRequest request) {
       }
       state->duplicate = true;
     }
+    state->replaced = existing;
   }
   if (state->duplicate) co_return PutSession(std::move(state));
 
@@ -91,8 +92,7 @@ Task<Result<PutSession>> TargetStore::Impl::begin_put(PutRequest request) {
   co_await puts.acquire(1);
   CO_TRY_VOID(co_await space.restore_ballast(segments.usage()));
   const std::uint64_t bytes = put.header_bytes + put.data_bytes;
-  CO_TRY_VOID(space.check(bytes, request.reserved, segments.usage()));
-  CO_TRY(const std::uint64_t more, space.allocatable(segments.usage()));
+  CO_TRY(const std::uint64_t more, space.admit(bytes, request.reserved, segments.usage()));
   auto extent = co_await segments.allocate(bytes, more);
   if (!extent) co_return fail(std::move(extent).error());
   if (request.reserved) space.unreserve(bytes);
@@ -123,12 +123,9 @@ Task<Result<MutableBytes>> PutSession::next_buffer() {
   if (!put.duplicate) CO_TRY_VOID(put.store.check_writable());
   if (!put.piece) {
     put.piece = co_await put.store.pieces->acquire();
-    // The first piece carries the header in front of its data, so that a fragment is one contiguous
-    // run of full-sized writes.  Data begins at a block boundary of the piece.
-    const bool first = put.arrived == 0;
-    put.piece_end = first ? kBlockBytes : 0;
-    put.piece_begin = first ? kBlockBytes - put.header_bytes : 0;
-    if (first && !put.duplicate) {
+    put.piece_begin = put.piece_end = kPieceHeadBytes;
+    if (put.arrived == 0 && !put.duplicate) {
+      put.piece_begin -= put.header_bytes;
       const Superblock& superblock = put.store.superblock->current();
       const FragmentHeader header{superblock.cluster, superblock.target, put.extent.segment,
                                   put.extent.offset,  put.volume,        put.name,
@@ -137,14 +134,13 @@ Task<Result<MutableBytes>> PutSession::next_buffer() {
                     put.piece.memory().subspan(put.piece_begin, put.header_bytes));
     }
   }
-  const std::uint64_t room = std::min(kPieceBytes - put.piece_end, put.data_bytes - put.arrived);
+  const std::uint64_t room = std::min(put.piece_room(), put.data_bytes - put.arrived);
   co_return put.piece.memory().subspan(put.piece_end, room);
 }
 
 Status PutSession::filled(std::uint64_t bytes) {
   PutState& put = *state_;
-  CAIRN_CHECK(put.piece && bytes <= kPieceBytes - put.piece_end &&
-              bytes <= put.data_bytes - put.arrived);
+  CAIRN_CHECK(put.piece && bytes <= put.piece_room() && bytes <= put.data_bytes - put.arrived);
   put.arrived += bytes;
   put.piece_end += bytes;
   const bool whole = put.arrived == put.data_bytes;
@@ -165,7 +161,7 @@ Status PutSession::filled(std::uint64_t bytes) {
     }
     put.checked = complete;
   }
-  if (!whole && put.piece_end < kPieceBytes) return {};
+  if (!whole && put.piece_room() > 0) return {};
 
   if (put.duplicate) {
     put.piece = {};
@@ -210,11 +206,10 @@ Task<Status> PutSession::finish() {
 
 Status TargetStore::Impl::index_fragment(const PutState& put) {
   if (!options.index_fragments) return {};
-  TRY(const auto existing, index->find(put.name));
   IndexChange change;
-  if (existing) {  // a suspect one: begin_put refuses anything else
-    change.put_dead(existing->extent);
-    change.put_segment(existing->extent.segment, segments.remove_live(existing->extent));
+  if (put.replaced) {
+    change.put_dead(put.replaced->extent);
+    change.put_segment(put.replaced->extent.segment, segments.remove_live(put.replaced->extent));
   }
   change.put_fragment(put.name,
                       {FragmentState::kLive, put.extent, put.header_bytes, put.table_hash});
@@ -224,7 +219,7 @@ Status TargetStore::Impl::index_fragment(const PutState& put) {
     return applied;
   }
   syncer.note(put.extent.bytes);
-  if (existing) background.spawn(reclaim_after_sync({existing->extent}));
+  if (put.replaced) background.spawn(reclaim_after_sync({put.replaced->extent}));
   return {};
 }
 

@@ -14,21 +14,22 @@ Result<std::uint64_t> Space::allocatable(const SegmentUsage& usage) const {
 
 Result<std::uint64_t> Space::free_bytes(const SegmentUsage& usage) const {
   TRY(const std::uint64_t more, allocatable(usage));
-  const std::uint64_t free = more + usage.room_bytes;
-  return free > reserved_bytes_ ? free - reserved_bytes_ : 0;
+  return unreserved(more + usage.room_bytes);
 }
 
-Status Space::check(std::uint64_t bytes, bool reserved, const SegmentUsage& usage) const {
-  TRY(std::uint64_t free, free_bytes(usage));
+Result<std::uint64_t> Space::admit(std::uint64_t bytes, bool reserved,
+                                   const SegmentUsage& usage) const {
+  TRY(const std::uint64_t more, allocatable(usage));
+  std::uint64_t free = unreserved(more + usage.room_bytes);
   if (reserved) free += reserved_bytes_;
-  if (bytes <= free) return {};
-  return {Code::kNoSpace, format_bytes(bytes) + " asked for, " + format_bytes(free) + " free (" +
-                              format_bytes(reserved_bytes_) +
-                              " reserved); delete fragments or add a target"};
+  if (bytes <= free) return more;
+  return fail(Code::kNoSpace, format_bytes(bytes) + " asked for, " + format_bytes(free) +
+                                  " free (" + format_bytes(reserved_bytes_) +
+                                  " reserved); delete fragments or add a target");
 }
 
 Status Space::reserve(std::uint64_t bytes, const SegmentUsage& usage) {
-  TRY_VOID(check(bytes, false, usage));
+  TRY_VOID(admit(bytes, false, usage));
   reserved_bytes_ += bytes;
   return {};
 }

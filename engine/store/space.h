@@ -37,8 +37,9 @@ class Space {
   Result<std::uint64_t> allocatable(const SegmentUsage& usage) const;
   /// What new fragments may still take, reservations counted.
   Result<std::uint64_t> free_bytes(const SegmentUsage& usage) const;
-  /// kNoSpace says how much is free; a `reserved` request may use what was put aside.
-  Status check(std::uint64_t bytes, bool reserved, const SegmentUsage& usage) const;
+  /// What `allocatable` gives, when `bytes` fit in; a `reserved` request may use what was put
+  /// aside.  kNoSpace says how much is free.
+  Result<std::uint64_t> admit(std::uint64_t bytes, bool reserved, const SegmentUsage& usage) const;
 
   Status reserve(std::uint64_t bytes, const SegmentUsage& usage);
   void unreserve(std::uint64_t bytes) { reserved_bytes_ -= std::min(bytes, reserved_bytes_); }
@@ -50,6 +51,9 @@ class Space {
   Task<Status> restore_ballast(SegmentUsage usage);
 
  private:
+  std::uint64_t unreserved(std::uint64_t bytes) const {
+    return bytes > reserved_bytes_ ? bytes - reserved_bytes_ : 0;
+  }
   std::string ballast_path() const { return directory_ + "/ballast"; }
 
   env::Files& files_;

@@ -25,6 +25,10 @@ inline constexpr const char* kIndexFolder = "/index";
 inline constexpr const char* kSegmentsFolder = "/segments";
 inline constexpr const char* kBallastFile = "/ballast";
 
+/// Memory of one piece on its way to the device: room for a header, then kPieceBytes of data.  So a
+/// fragment is one contiguous run of full-sized writes, and its data lies at a block boundary.
+inline constexpr std::uint64_t kPieceHeadBytes = kBlockBytes;
+
 /// Pieces for headers and scans, apart from those of the puts, so that reads never wait for
 /// writers.
 inline constexpr std::uint32_t kScanPieces = 8;
@@ -36,6 +40,8 @@ struct PutState {
   PutState(TargetStore::Impl& store_in, const PutRequest& request);
   /// kCancelled once a delete named it.
   Status check_not_deleted() const;
+  /// Data bytes that the piece still takes.
+  std::uint64_t piece_room() const { return kPieceHeadBytes + kPieceBytes - piece_end; }
 
   TargetStore::Impl& store;
   FragmentName name;
@@ -48,6 +54,9 @@ struct PutState {
 
   bool duplicate = false;  ///< already durable: check and drop
   bool deleted = false;    ///< a delete named it while it was on its way
+  /// What the index holds under this name: a suspect one, as everything else is refused.  It stays
+  /// so, since no second put of a name runs meanwhile and a delete ends this one.
+  std::optional<FragmentRecord> replaced;
   bool allocated = false;
   Extent extent;
 

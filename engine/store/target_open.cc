@@ -65,7 +65,8 @@ Task<Result<std::unique_ptr<TargetStore>>> TargetStore::open(env::Env env, Store
   }
   CO_TRY(auto index, FragmentIndex::open(env.key_values, directory + kIndexFolder,
                                          env::KeyValueOpen::kExisting));
-  CO_TRY(auto pieces, io::PiecePool::make(env.executor, options.pieces));
+  CO_TRY(auto pieces,
+         io::PiecePool::make(env.executor, options.pieces, kPieceHeadBytes + kPieceBytes));
   CO_TRY(auto scan_pieces, io::PiecePool::make(env.executor, kScanPieces));
   auto impl =
       std::make_unique<Impl>(env, std::move(options), *std::move(lock), std::move(superblock),

@@ -8,6 +8,12 @@
 #include "engine/codec/hash_table.h"
 
 namespace cairn::bench {
+namespace {
+
+/// A put's bytes arrive in parts, as a socket gives them: each is still cached when it is hashed.
+constexpr std::size_t kArrivalBytes = 128 * kKiB;
+
+}  // namespace
 
 AlignedBuffer::AlignedBuffer(std::uint64_t bytes) {
   void* const memory =
@@ -43,7 +49,7 @@ Task<Status> put_object(store::TargetStore& target, const Object& object, Bytes 
   CO_TRY(store::PutSession session, co_await target.begin_put(request));
   while (session.remaining() > 0) {
     CO_TRY(const MutableBytes room, co_await session.next_buffer());
-    const std::size_t bytes = std::min(room.size(), padded.size());
+    const std::size_t bytes = std::min({room.size(), padded.size(), kArrivalBytes});
     std::memcpy(room.data(), padded.data(), bytes);
     padded = padded.subspan(bytes);
     CO_TRY_VOID(session.filled(bytes));
