@@ -116,6 +116,10 @@ void spawn(const Executor& executor, Task<void> task) {
   asio::co_spawn(executor, std::move(task), std::move(finished));
 }
 
+Task<void> next_turn(const Executor& executor) {
+  co_await asio::post(executor, asio::use_awaitable);
+}
+
 Task<void> sleep_until(env::Clock& clock, const Executor& executor, env::MonotonicTime deadline) {
   Event never(executor);
   co_await never.wait_until(clock, deadline);

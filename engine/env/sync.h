@@ -98,6 +98,9 @@ class TaskGroup {
 /// Runs `task` on `executor` without waiting.  An exception that leaves it aborts the process.
 void spawn(const Executor& executor, Task<void> task);
 
+/// Resumes behind everything that is ready now.
+Task<void> next_turn(const Executor& executor);
+
 /// Returns at or after `deadline`.
 Task<void> sleep_until(env::Clock& clock, const Executor& executor, env::MonotonicTime deadline);
 

@@ -1,6 +1,7 @@
 #include "engine/store/put_session.h"
 
 #include <algorithm>
+#include <map>
 
 #include "engine/base/log.h"
 #include "engine/codec/hash_table.h"
@@ -188,10 +189,8 @@ Task<Status> PutSession::finish() {
     done = co_await store.segments.flush(put.extent.segment);
     if (done.code() == Code::kIo) store.fail_target(done);
   }
-  if (done.ok()) done = co_await store.space.make_room_for_index();
-  if (done.ok()) done = store.check_writable();
-  if (done.ok()) done = put.check_not_deleted();
-  if (done.ok()) done = store.index_fragment(put);
+  if (done.ok()) done = co_await store.index_fragment(put);
+  if (done.ok()) done = put.check_not_deleted();  // once more: others had their turn since
   if (!done.ok()) {
     put.error = done;
     put.error.ignore();
@@ -204,23 +203,51 @@ Task<Status> PutSession::finish() {
   co_return Status();
 }
 
-Status TargetStore::Impl::index_fragment(const PutState& put) {
-  if (!options.index_fragments) return {};
+Task<Status> TargetStore::Impl::index_fragment(PutState& put) {
+  to_index.push_back(&put);
+  if (to_index.size() > 1) {
+    co_await indexed.wait();
+    co_return put.indexed;
+  }
+  co_await next_turn(env.executor);
+  const Status room = co_await space.make_room_for_index();
+  index_together(std::exchange(to_index, {}), room);
+  indexed.pulse();
+  co_return put.indexed;
+}
+
+void TargetStore::Impl::index_together(const std::vector<PutState*>& ready, const Status& room) {
   IndexChange change;
-  if (put.replaced) {
-    change.put_dead(put.replaced->extent);
-    change.put_segment(put.replaced->extent.segment, segments.remove_live(put.replaced->extent));
+  std::map<SegmentNumber, SegmentRecord> live;
+  std::vector<Extent> dead;
+  std::uint64_t bytes = 0;
+  for (PutState* put : ready) {
+    put->indexed = room;
+    if (put->indexed.ok()) put->indexed = check_writable();
+    if (put->indexed.ok()) put->indexed = put->check_not_deleted();
+    if (!put->indexed.ok() || !options.index_fragments) continue;
+    if (put->replaced) {
+      const Extent& old = put->replaced->extent;
+      dead.push_back(old);
+      change.put_dead(old);
+      live[old.segment] = segments.remove_live(old);
+    }
+    change.put_fragment(put->name,
+                        {FragmentState::kLive, put->extent, put->header_bytes, put->table_hash});
+    live[put->extent.segment] = segments.add_live(put->extent);
+    bytes += put->extent.bytes;
   }
-  change.put_fragment(put.name,
-                      {FragmentState::kLive, put.extent, put.header_bytes, put.table_hash});
-  change.put_segment(put.extent.segment, segments.add_live(put.extent));
-  if (Status applied = index->apply(change); !applied.ok()) {
+  if (live.empty()) return;
+  for (const auto& [segment, record] : live) change.put_segment(segment, record);
+  if (const Status applied = index->apply(change); !applied.ok()) {
     fail_target(applied);
-    return applied;
+    for (PutState* put : ready) {
+      if (put->indexed.ok()) put->indexed = applied;
+    }
+    return;
   }
-  syncer.note(put.extent.bytes);
-  if (put.replaced) background.spawn(reclaim_after_sync({put.replaced->extent}));
-  return {};
+  syncer.note(bytes);
+  if (!dead.empty()) background.spawn(reclaim_after_sync(std::move(dead)));
 }
 
 Task<Status> TargetStore::Impl::punch_and_flush(Extent extent) {

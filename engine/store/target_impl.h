@@ -67,6 +67,7 @@ struct PutState {
   std::uint64_t checked = 0;      ///< data bytes compared with the table
   std::uint64_t submitted = 0;    ///< bytes of the extent handed to the device
   Status error;
+  Status indexed;  ///< what index_together() said
   TaskGroup writes;
 };
 
@@ -86,8 +87,9 @@ class TargetStore::Impl {
   Task<Result<PutSession>> begin_put(PutRequest request);
   /// A session ended without an acknowledgement: waits for its writes and gives its space back.
   void abandon(std::unique_ptr<PutState> state);
-  /// After the flush that covers it.
-  Status index_fragment(const PutState& put);
+  /// After the flush that covers it.  One index write takes all puts that are ready in the same
+  /// turn, usually those of one flush.
+  Task<Status> index_fragment(PutState& put);
 
   // ---- target_store.cc
   Task<Status> read_fragment(FragmentName name, ReadRange range, MutableBytes into, Verify verify);
@@ -121,6 +123,8 @@ class TargetStore::Impl {
   Permits puts;
   /// Names being put now: a second put waits its turn, a delete reaches it.
   std::unordered_map<FragmentName, PutState*> in_flight;
+  std::vector<PutState*> to_index;  ///< flushed, waiting for the next index write
+  Event indexed;
   std::deque<FragmentName> damaged;
   bool failed = false;
   Status failure;
@@ -135,6 +139,7 @@ class TargetStore::Impl {
                             MutableBytes into, Verify verify);
   Task<Status> scrub_fragment(FragmentName name, FragmentRecord record);
   Task<Status> verify_extent(FragmentName name, FragmentRecord record);
+  void index_together(const std::vector<PutState*>& ready, const Status& room);
   Task<Status> abandon_now(std::unique_ptr<PutState> state);
   Task<Status> punch_and_flush(Extent extent);
   Task<Status> reclaim_after_sync(std::vector<Extent> dead);

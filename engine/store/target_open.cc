@@ -45,6 +45,7 @@ TargetStore::Impl::Impl(env::Env env_in, StoreOptions options_in,
       reclaimer(env, *index, segments, syncer, pins,
                 [this](const Status& error) { fail_target(error); }),
       puts(env.executor, kPutsInFlightMax),
+      indexed(env.executor),
       syncing(env.executor),
       reclaiming(env.executor),
       background(env.executor) {}
