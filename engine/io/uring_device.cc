@@ -24,16 +24,13 @@
 #include "engine/env/run_on.h"
 #include "engine/io/direct_file.h"
 #include "engine/io/open_files.h"
+#include "engine/io/pinned_ranges.h"
 #include "engine/io/ring.h"
 
 namespace cairn::io {
 namespace asio = boost::asio;
 namespace {
 
-/// Memory ranges that can be registered; a target has two pools.
-constexpr std::uint32_t kMemoryRangesMax = 8;
-/// The kernel refuses to pin more than this as one range.
-constexpr std::uint64_t kMemoryRangeBytesMax = 1 * kGiB;
 /// One operation moves at most this much and then reports a short result: its length has 32 bits.
 constexpr std::uint64_t kTransferBytesMax = 1 * kGiB;
 /// Resubmissions of one operation that the kernel interrupted or had no memory for.
@@ -103,9 +100,6 @@ class UringDevice final : public env::BlockDevice {
   void submit();
   void submit_again_later(int error);
   void prepare(Operation& operation);
-  int range_of(const Request& request) const;
-  Status add_range(MutableBytes range);
-  void remove_ranges(MutableBytes memory);
 
   void watch();
   void collect();
@@ -136,8 +130,7 @@ class UringDevice final : public env::BlockDevice {
   UringStats stats_;
 
   OpenFiles files_;
-  std::array<MutableBytes, kMemoryRangesMax> ranges_;  ///< index = slot of the ring; empty: unused
-  bool buffers_ready_ = false;
+  PinnedRanges pinned_;
 
   std::deque<Operation> operations_;  ///< never shrinks: bounded by depth and queue
   std::vector<Operation*> free_operations_;
@@ -150,11 +143,6 @@ class UringDevice final : public env::BlockDevice {
   asio::thread_pool helper_{1};  ///< last: frames that die with it may still call close()
 };
 
-void say_no_fixed_buffers(const Status& why) {
-  log_info("io", "memory is not registered with io_uring, transfers cost a little more CPU: " +
-                     why.to_string());
-}
-
 UringDevice::UringDevice(asio::io_context& context, UringOptions options,
                          std::unique_ptr<Ring> ring)
     : options_(options),
@@ -162,12 +150,9 @@ UringDevice::UringDevice(asio::io_context& context, UringOptions options,
       ring_(std::move(ring)),
       event_(context),
       refused_(context),
-      files_(*ring_, options.registered_files) {
+      files_(*ring_, options.registered_files),
+      pinned_(*ring_, options.register_buffers) {
   stats_.registered_files = files_.registered();
-  if (!options_.register_buffers) return;
-  Status memory = ring_->register_buffers(kMemoryRangesMax);
-  buffers_ready_ = memory.ok();
-  if (!memory.ok()) say_no_fixed_buffers(memory);
 }
 
 Status UringDevice::attach() {
@@ -236,40 +221,9 @@ std::unique_ptr<env::RegisteredMemory> UringDevice::register_memory(MutableBytes
     ~Registered() override { end(); }
     std::function<void()> end;
   };
-  if (!buffers_ready_) return nullptr;
-  for (std::uint64_t at = 0; at < memory.size(); at += kMemoryRangeBytesMax) {
-    const std::uint64_t bytes = std::min(memory.size() - at, kMemoryRangeBytesMax);
-    if (const Status added = add_range(memory.subspan(at, bytes)); !added.ok()) {
-      say_no_fixed_buffers(added);  // the ranges before it are fast all the same
-      break;
-    }
-    stats_.fixed_buffers = true;
-  }
-  return std::make_unique<Registered>(while_alive([this, memory] { remove_ranges(memory); }));
-}
-
-Status UringDevice::add_range(MutableBytes range) {
-  const auto slot = std::ranges::find_if(ranges_, &MutableBytes::empty);
-  if (slot == ranges_.end()) {
-    return {Code::kInvalid,
-            "more than " + std::to_string(kMemoryRangesMax) + " ranges of at most 1 GiB"};
-  }
-  TRY_VOID(ring_->set_buffer(static_cast<std::uint32_t>(slot - ranges_.begin()), range));
-  *slot = range;
-  return {};
-}
-
-void UringDevice::remove_ranges(MutableBytes memory) {
-  for (std::size_t i = 0; i < ranges_.size(); ++i) {
-    if (ranges_[i].empty() || ranges_[i].data() < memory.data() ||
-        ranges_[i].data() >= memory.data() + memory.size()) {
-      continue;
-    }
-    // A slot that can't be emptied keeps its pages pinned, but nothing finds it any more.
-    const Status emptied = ring_->set_buffer(static_cast<std::uint32_t>(i), {});
-    if (!emptied.ok()) log_warn("io", emptied.to_string());
-    ranges_[i] = {};
-  }
+  if (!pinned_.add(memory)) return nullptr;
+  stats_.fixed_buffers = true;
+  return std::make_unique<Registered>(while_alive([this, memory] { pinned_.remove(memory); }));
 }
 
 // ---- submission: once per round of the executor, so that a burst costs one system call
@@ -360,7 +314,7 @@ void UringDevice::prepare(Operation& operation) {
   io_uring_sqe* entry = ring_->next_entry();
   const int fd = file.slot != OpenFile::kNoSlot ? file.slot : file.descriptor.get();
   const auto length = static_cast<unsigned>(std::min(request.length, kTransferBytesMax));
-  const int range = range_of(request);
+  const int range = pinned_.slot_of(request.data, request.length);
   switch (request.kind) {
     case Kind::kRead:
       if (range >= 0) {
@@ -387,20 +341,6 @@ void UringDevice::prepare(Operation& operation) {
   }
   if (file.slot != OpenFile::kNoSlot) entry->flags |= IOSQE_FIXED_FILE;
   io_uring_sqe_set_data(entry, &operation);
-}
-
-/// Slot of the registered memory that holds all of the request's, or -1.
-int UringDevice::range_of(const Request& request) const {
-  if (request.data == nullptr) return -1;
-  for (std::size_t i = 0; i < ranges_.size(); ++i) {
-    const std::byte* begin = ranges_[i].data();
-    const std::byte* end = begin + ranges_[i].size();
-    if (request.data >= begin && request.data < end &&
-        request.length <= static_cast<std::uint64_t>(end - request.data)) {
-      return static_cast<int>(i);
-    }
-  }
-  return -1;
 }
 
 // ---- completion
