@@ -25,8 +25,9 @@ constexpr std::uint32_t kWithoutFlushingTheLog = 2;
 
 Status last_error(const std::string& what) { return status_from_errno(errno, what); }
 
-/// Once a process.
-Status enter_own_namespace() {
+}  // namespace
+
+Status enter_own_mount_namespace() {
   static bool entered = false;
   if (entered) return {};
   if (::unshare(CLONE_NEWNS) != 0) return last_error("unshare the mount namespace");
@@ -36,8 +37,6 @@ Status enter_own_namespace() {
   entered = true;
   return {};
 }
-
-}  // namespace
 
 std::string LoopFs::unavailable(const std::string& type) {
   if (::geteuid() != 0) return "needs root (loop devices and mounts)";
@@ -51,14 +50,19 @@ std::string LoopFs::unavailable(const std::string& type) {
 
 Result<std::unique_ptr<LoopFs>> LoopFs::make(const std::string& folder, const std::string& type,
                                              std::uint64_t bytes) {
-  TRY_VOID(enter_own_namespace());
-  std::unique_ptr<LoopFs> fs(new LoopFs(folder, type));
   const std::string image = folder + "/image";
   const int descriptor = ::open(image.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (descriptor < 0) return fail(last_error("create " + image));
   const int cut = ::ftruncate(descriptor, static_cast<off_t>(bytes));
   ::close(descriptor);
   if (cut != 0) return fail(last_error("size " + image));
+  return make_on(image, folder, type);
+}
+
+Result<std::unique_ptr<LoopFs>> LoopFs::make_on(const std::string& image, const std::string& folder,
+                                                const std::string& type) {
+  TRY_VOID(enter_own_mount_namespace());
+  std::unique_ptr<LoopFs> fs(new LoopFs(image, folder, type));
   fs->mount_point_ = folder + "/mount";
   if (::mkdir(fs->mount_point_.c_str(), 0755) != 0) return fail(last_error("mkdir mount"));
   // No blocks kept for root: who fills the file system is root here.
@@ -94,10 +98,18 @@ Status LoopFs::remount() {
 }
 
 Status LoopFs::mount() {
-  TRY_VOID(run_command({"mount", "-t", type_, "-o", "loop", folder_ + "/image", mount_point_},
+  TRY_VOID(run_command({"mount", "-t", type_, "-o", "loop", image_, mount_point_},
                        folder_ + "/mount.log", kCommandLimit));
   mounted_ = true;
   return {};
+}
+
+Status LoopFs::preen() {
+  // xfs replays its journal when it is mounted, and is never checked before.
+  if (type_ == "xfs") return {};
+  // Status 1: something was wrong and was mended.
+  return run_command({"sh", "-c", "fsck.\"$1\" -p \"$2\" || [ $? -eq 1 ]", "sh", type_, image_},
+                     folder_ + "/fsck.log", kCommandLimit);
 }
 
 Status LoopFs::unmount() {

@@ -12,6 +12,10 @@
 
 namespace cairn::crash {
 
+/// Mounts made by this process and its children from now on are gone when it is.  Once a process,
+/// on the main thread before others are started.
+Status enter_own_mount_namespace();
+
 class LoopFs {
  public:
   /// Why none can be made here; empty when one can.  For GTEST_SKIP.
@@ -21,6 +25,10 @@ class LoopFs {
   /// Called on the main thread before others are started: they inherit the namespace.
   static Result<std::unique_ptr<LoopFs>> make(const std::string& folder, const std::string& type,
                                               std::uint64_t bytes);
+  /// The same on a file that is there; `folder` takes the mount point.
+  static Result<std::unique_ptr<LoopFs>> make_on(const std::string& image,
+                                                 const std::string& folder,
+                                                 const std::string& type);
   ~LoopFs();
   LoopFs(const LoopFs&) = delete;
   LoopFs& operator=(const LoopFs&) = delete;
@@ -33,12 +41,16 @@ class LoopFs {
   /// Mounts again after a cut, which replays the journal.  Nobody may have files open.
   Status remount();
 
- private:
-  LoopFs(std::string folder, std::string type)
-      : folder_(std::move(folder)), type_(std::move(type)) {}
   Status mount();
   Status unmount();
+  /// What a machine does before it mounts after a crash.  kIo: damage that needs an operator.
+  Status preen();
 
+ private:
+  LoopFs(std::string image, std::string folder, std::string type)
+      : image_(std::move(image)), folder_(std::move(folder)), type_(std::move(type)) {}
+
+  std::string image_;
   std::string folder_;
   std::string type_;
   std::string mount_point_;
