@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/base/hash.h"
 #include "engine/base/random.h"
 #include "engine/base/units.h"
 
@@ -25,6 +26,16 @@ TEST(Compress, BringsBackWhatWentIn) {
     ASSERT_TRUE(raw.has_value()) << raw.error().to_string();
     EXPECT_EQ(*raw, text(bytes));
   }
+}
+
+/// What stands in front of zstd's own frame; that one may differ from version to version of zstd.
+TEST(Compress, BeginsWithTheHeaderOfTheFormat) {
+  const auto frame = compress(as_bytes(std::string("abc")), 3);
+  ASSERT_TRUE(frame.has_value());
+  std::string header("CRNZ\1\0\0\0\3\0\0\0\0\0\0\0", 16);
+  append_le(header, hash64(as_bytes(std::string("abc"))));
+  EXPECT_EQ(frame->substr(0, 24), header);
+  EXPECT_EQ(frame->substr(24, 4), "\x28\xb5\x2f\xfd");  // zstd's magic
 }
 
 TEST(Compress, RefusesAClaimAboveTheCapBeforeAllocating) {
