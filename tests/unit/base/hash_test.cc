@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "engine/base/hash_kernels.h"
@@ -61,6 +64,45 @@ TEST(Hash, IsTheSameFromBothKernels) {
     EXPECT_EQ(hash64(Bytes(data).subspan(at, length), seed), portable)
         << "length " << length << " at " << at << ", test seed " << kSeed;
   }
+}
+
+/// Lengths around the internal buffer of 256 bytes and the stripes of 1 KiB, cut at random.
+TEST(HashStream, HasTheHashOfTheWholeHoweverItIsCut) {
+  constexpr std::uint64_t kSeed = 12;
+  SplitMix64 random(kSeed);
+  std::vector<std::byte> data(70'000);
+  for (std::byte& byte : data) byte = static_cast<std::byte>(random.next());
+  for (int round = 0; round < 500; ++round) {
+    const Bytes whole = Bytes(data).first(random.below(random.one_in(4) ? data.size() : 1300));
+    const std::uint64_t seed = random.one_in(2) ? random.next() : 0;
+    Hash64Stream stream(seed);
+    internal::HashStreamKernel portable = internal::kHashStreamPortable;
+    alignas(64) std::array<std::byte, 576> state;
+    portable.start(state.data(), seed);
+    for (Bytes rest = whole; !rest.empty();) {
+      const Bytes piece = rest.first(random.between(1, std::min<std::size_t>(rest.size(), 3000)));
+      stream.add(piece);
+      portable.add(state.data(), piece.data(), piece.size());
+      rest = rest.subspan(piece.size());
+    }
+    EXPECT_EQ(stream.value(), hash64(whole, seed)) << whole.size() << ", test seed " << kSeed;
+    EXPECT_EQ(portable.value(state.data()), hash64(whole, seed)) << whole.size();
+  }
+}
+
+/// XXH3's state remembers its seed and makes the secret only when that changes.
+TEST(HashStream, StartsAnewWhateverItsMemoryHeld) {
+  const std::vector<std::byte> data(1000, std::byte{7});
+  Hash64Stream stream(5);
+  for (std::byte& byte : std::as_writable_bytes(std::span(&stream, 1)).first(400)) {
+    byte ^= std::byte{1};  // the secret, not the seed, which lies behind it
+  }
+  stream.start(5);
+  stream.add(data);
+  EXPECT_EQ(stream.value(), hash64(data, 5));
+  stream.start(6);
+  stream.add(data);
+  EXPECT_EQ(stream.value(), hash64(data, 6));
 }
 
 TEST(BlockSeed, HasTheGoldenValuesOfTheFormat) {
