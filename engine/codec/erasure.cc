@@ -20,21 +20,24 @@ std::vector<std::uint8_t> expand(std::uint32_t columns, std::uint32_t rows,
   return tables;
 }
 
-/// ISA-L takes arrays of mutable pointers, also for what it only reads.
-template <class Span>
+/// ISA-L takes mutable pointers, also for what it only reads.
+std::uint8_t* mutable_bytes(Bytes bytes) {
+  return reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(bytes.data()));
+}
+
 void multiply(std::uint32_t columns, const std::vector<std::uint8_t>& tables,
-              std::span<const Bytes> from, std::span<const Span> to) {
+              std::span<const Bytes> from, std::span<const MutableBytes> to) {
   if (to.empty()) return;
   std::array<std::uint8_t*, kDataFragmentsMax> in;
   std::array<std::uint8_t*, kFragmentsMax> out;
   const std::size_t length = from[0].size();
   for (std::size_t i = 0; i < from.size(); ++i) {
     CAIRN_CHECK(from[i].size() == length);
-    in[i] = reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(from[i].data()));
+    in[i] = mutable_bytes(from[i]);
   }
   for (std::size_t i = 0; i < to.size(); ++i) {
     CAIRN_CHECK(to[i].size() == length);
-    out[i] = reinterpret_cast<std::uint8_t*>(to[i].data());
+    out[i] = mutable_bytes(to[i]);
   }
   ec_encode_data(static_cast<int>(length), static_cast<int>(columns), static_cast<int>(to.size()),
                  const_cast<std::uint8_t*>(tables.data()), in.data(), out.data());
@@ -47,12 +50,32 @@ ErasureCode::ErasureCode(std::uint32_t data, std::uint32_t parity)
   CAIRN_CHECK(data >= 1 && data <= kDataFragmentsMax && parity <= kParityFragmentsMax);
   gf_gen_cauchy1_matrix(matrix_.data(), static_cast<int>(data + parity), static_cast<int>(data));
   if (data == 1) std::ranges::fill(matrix_, std::uint8_t{1});  // copies
-  tables_ = expand(data, parity, matrix_.data() + std::size_t{data} * data);
+  std::vector<std::uint8_t> by_column;
+  for (std::size_t column = 0; column < data; ++column) {
+    for (std::size_t row = data; row < data + parity; ++row) {
+      by_column.push_back(matrix_[row * data + column]);
+    }
+  }
+  tables_ = expand(1, data * parity, by_column.data());
 }
 
-void ErasureCode::encode(std::span<const Bytes> data, std::span<const MutableBytes> parity) const {
-  CAIRN_CHECK(data.size() == data_ && parity.size() == parity_);
-  multiply(data_, tables_, data, parity);
+void ErasureCode::add(std::uint32_t index, Bytes data, std::span<const MutableBytes> parity) const {
+  CAIRN_CHECK(index < data_ && parity.size() == parity_);
+  if (parity.empty()) return;
+  std::array<std::uint8_t*, kParityFragmentsMax> out;
+  for (std::size_t p = 0; p < parity.size(); ++p) {
+    CAIRN_CHECK(parity[p].size() == data.size());
+    out[p] = mutable_bytes(parity[p]);
+  }
+  std::uint8_t* in = mutable_bytes(data);
+  auto* tables = const_cast<std::uint8_t*>(&tables_[std::size_t{index} * parity_ * kTableBytes]);
+  const int length = static_cast<int>(data.size());
+  const int rows = static_cast<int>(parity_);
+  if (index == 0) {
+    ec_encode_data(length, 1, rows, tables, &in, out.data());
+  } else {
+    ec_encode_data_update(length, 1, rows, 0, tables, in, out.data());
+  }
 }
 
 Result<ErasureCode::Decoder> ErasureCode::make_decoder(

@@ -28,8 +28,9 @@ class ErasureCode {
   std::uint32_t data() const { return data_; }
   std::uint32_t parity() const { return parity_; }
 
-  /// Fills m parity pieces from k data pieces, all of one length.
-  void encode(std::span<const Bytes> data, std::span<const MutableBytes> parity) const;
+  /// Adds the share of data piece `index` to all m parity pieces, all of one length; piece 0 goes
+  /// first and overwrites them.  Fast while the parity pieces stay in the first-level cache.
+  void add(std::uint32_t index, Bytes data, std::span<const MutableBytes> parity) const;
 
   /// How to make the fragments in `wanted` from the k fragments in `sources`.  Indices below k are
   /// data.  Built once per pattern of loss, used for every piece.
@@ -52,7 +53,7 @@ class ErasureCode {
   std::uint32_t data_;
   std::uint32_t parity_;
   std::vector<std::uint8_t> matrix_;  ///< (k+m) x k
-  std::vector<std::uint8_t> tables_;  ///< ISA-L's, for encode
+  std::vector<std::uint8_t> tables_;  ///< ISA-L's, for add: m of data piece 0, m of piece 1, ...
 };
 
 }  // namespace cairn::codec

@@ -29,15 +29,19 @@ Status verify_blocks(const HashTableView& table, const ObjectId& object, std::ui
   return {};
 }
 
+void put_hash(MutableBytes table, const layout::Geometry& geometry, std::uint32_t fragment,
+              std::uint32_t block, std::uint64_t hash) {
+  const std::uint32_t blocks = layout::fragment_blocks(geometry);
+  CAIRN_CHECK(table.size() == layout::table_bytes(geometry) && fragment < geometry.fragments() &&
+              block < blocks);
+  store_le(table.data() + (std::size_t{fragment} * blocks + block) * sizeof(std::uint64_t), hash);
+}
+
 void fill_table(MutableBytes table, const layout::Geometry& geometry, const ObjectId& object,
                 std::uint32_t fragment, std::uint32_t first_block, Bytes data) {
-  CAIRN_CHECK(table.size() == layout::table_bytes(geometry) && fragment < geometry.fragments());
-  const std::uint32_t blocks = layout::fragment_blocks(geometry);
   for (std::uint32_t block = first_block; !data.empty(); ++block) {
-    CAIRN_CHECK(block < blocks);
     const Bytes part = data.first(std::min<std::size_t>(data.size(), kBlockBytes));
-    store_le(table.data() + (std::size_t{fragment} * blocks + block) * sizeof(std::uint64_t),
-             hash64(part, block_seed(object, fragment, block)));
+    put_hash(table, geometry, fragment, block, hash64(part, block_seed(object, fragment, block)));
     data = data.subspan(part.size());
   }
 }

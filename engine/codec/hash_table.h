@@ -39,6 +39,10 @@ class HashTableView {
 Status verify_blocks(const HashTableView& table, const ObjectId& object, std::uint32_t fragment,
                      std::uint32_t first_block, Bytes data);
 
+/// Writes one hash into a table of table_bytes().
+void put_hash(MutableBytes table, const layout::Geometry& geometry, std::uint32_t fragment,
+              std::uint32_t block, std::uint64_t hash);
+
 /// Writes the hashes of one fragment's bytes into its rows of a table; `table` has table_bytes().
 /// `data` is the piece of the fragment that begins at block `first_block`.
 void fill_table(MutableBytes table, const layout::Geometry& geometry, const ObjectId& object,

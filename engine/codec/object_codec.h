@@ -1,8 +1,9 @@
 // From the bytes of an object to its parity and hash table in one pass, and back from any k
 // fragments to a lost one, checked against that table.
 //
-// Each piece is hashed first and encoded then, while it is in cache, so parity can't be consistent
-// with other bytes than the table says.  Pure over spans, any thread; no allocation per piece.
+// Each step of 2 KiB is hashed first and encoded then, while it is in cache, so parity can't be
+// consistent with other bytes than the table says.  Pure over spans, any thread; no allocation per
+// piece.
 #pragma once
 
 #include <cstdint>
@@ -47,6 +48,10 @@ class ObjectCodec {
                             std::span<const MutableBytes> wanted, const HashTableView& table) const;
 
  private:
+  /// One block of all k data fragments: its m parity blocks and its k+m hashes.
+  void encode_block(std::uint32_t block, std::span<const Bytes> data,
+                    std::span<const MutableBytes> parity, MutableBytes table) const;
+
   const ErasureCode& code_;
   layout::Geometry geometry_;
   ObjectId object_;
