@@ -1,5 +1,5 @@
-// The memory that one ring keeps pinned, in slots of the kernel's table.  Belongs to UringDevice, on
-// its thread.
+// The memory that one ring keeps pinned, in slots of the kernel's table.  Belongs to UringDevice,
+// on its thread.
 #pragma once
 
 #include <array>
@@ -15,8 +15,8 @@ class PinnedRanges {
  public:
   static constexpr int kNoSlot = -1;
 
-  /// Without `wanted`, or when the kernel refuses the table, nothing is ever pinned.  `ring` outlives
-  /// this.
+  /// Without `wanted`, or when the kernel refuses the table, nothing is ever pinned.  `ring`
+  /// outlives this.
   PinnedRanges(Ring& ring, bool wanted);
 
   /// False when no part of `memory` could be pinned, which costs speed only; logged.
