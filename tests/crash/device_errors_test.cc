@@ -83,6 +83,8 @@ class Round {
     auto fs = LoopFs::make_on(device_->file(), folder_, "ext4");
     ASSERT_TRUE(fs) << fs.error().to_string();
     fs_ = *std::move(fs);
+    const Status limited = fs_->limit_requests(FailingDevice::kRequestBytesMax);
+    ASSERT_TRUE(limited.ok()) << limited.to_string();
     const Status made = writer_.init();
     ASSERT_TRUE(made.ok()) << made.to_string();
   }

@@ -12,11 +12,16 @@
 
 #include "bench/cairn_bench/target/child.h"
 #include "engine/base/status.h"
+#include "engine/base/units.h"
 
 namespace cairn::crash {
 
 class FailingDevice {
  public:
+  /// The least that FUSE does in one piece: a larger request may fail in its second piece, and who
+  /// asked for it has to look at how much was done.
+  static constexpr std::uint64_t kRequestBytesMax = 128 * kKiB;
+
   /// Why none can be made here; empty when one can.  For GTEST_SKIP.
   static std::string unavailable();
 

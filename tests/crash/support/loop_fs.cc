@@ -5,13 +5,16 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
+#include <fstream>
 #include <thread>
 
 #include "bench/cairn_bench/target/child.h"
+#include "engine/base/units.h"
 
 namespace cairn::crash {
 namespace {
@@ -102,6 +105,16 @@ Status LoopFs::mount() {
                        folder_ + "/mount.log", kCommandLimit));
   mounted_ = true;
   return {};
+}
+
+Status LoopFs::limit_requests(std::uint64_t bytes) {
+  struct stat mounted;
+  if (::stat(mount_point_.c_str(), &mounted) != 0) return last_error("stat " + mount_point_);
+  const std::string setting = "/sys/dev/block/" + std::to_string(major(mounted.st_dev)) + ':' +
+                              std::to_string(minor(mounted.st_dev)) + "/queue/max_sectors_kb";
+  std::ofstream out(setting);
+  out << bytes / kKiB << std::flush;
+  return out ? Status() : Status(Code::kIo, "write " + setting);
 }
 
 Status LoopFs::preen() {

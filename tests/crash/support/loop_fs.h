@@ -43,6 +43,10 @@ class LoopFs {
 
   Status mount();
   Status unmount();
+  /// No request to the file below is larger, until the next unmount.  A loop device takes a write
+  /// that the file did in part for a whole one, so a file that cuts requests may lose bytes
+  /// without an error.
+  Status limit_requests(std::uint64_t bytes);
   /// What a machine does before it mounts after a crash.  kIo: damage that needs an operator.
   Status preen();
 
