@@ -14,6 +14,7 @@ struct Run {
   store::TargetStore& store;
   const std::vector<Object>& objects;
   std::size_t next = 0;
+  double copy_cpu_seconds = 0;
 };
 
 std::uint64_t fragment_bytes(const Object& object) {
@@ -29,7 +30,8 @@ std::uint64_t total_bytes(const std::vector<Object>& objects) {
 Task<Status> write_some(Run* run, Bytes payload) {
   while (run->next < run->objects.size()) {
     const Object& object = run->objects[run->next++];
-    CO_TRY_VOID(co_await put_object(run->store, object, payload.first(fragment_bytes(object))));
+    CO_TRY_VOID(co_await put_object(run->store, object, payload.first(fragment_bytes(object)),
+                                    &run->copy_cpu_seconds));
   }
   co_return Status();
 }
@@ -105,7 +107,9 @@ Result<Rate> BenchTarget::write(const std::vector<Object>& objects, Bytes payloa
   for (std::uint32_t i = 0; i < writers; ++i) tasks.push_back(write_some(&run, payload));
   const Stopwatch watch;
   TRY_VOID(host_->run(run_all(host_->env(), std::move(tasks))));
-  return watch.rate(total_bytes(objects));
+  Rate rate = watch.rate(total_bytes(objects));
+  rate.copy_cpu_seconds = run.copy_cpu_seconds;
+  return rate;
 }
 
 Result<Rate> BenchTarget::read(const std::vector<Object>& objects, std::uint32_t readers,

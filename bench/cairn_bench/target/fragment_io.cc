@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "bench/cairn_bench/target/measure.h"
 #include "engine/codec/hash_table.h"
 
 namespace cairn::bench {
@@ -41,7 +42,8 @@ Object make_object(FragmentName name, std::uint64_t object_bytes, Bytes padded) 
   return object;
 }
 
-Task<Status> put_object(store::TargetStore& target, const Object& object, Bytes padded) {
+Task<Status> put_object(store::TargetStore& target, const Object& object, Bytes padded,
+                        double* copy_cpu_seconds) {
   store::PutRequest request;
   request.name = object.name;
   request.geometry = object.geometry;
@@ -50,7 +52,9 @@ Task<Status> put_object(store::TargetStore& target, const Object& object, Bytes 
   while (session.remaining() > 0) {
     CO_TRY(const MutableBytes room, co_await session.next_buffer());
     const std::size_t bytes = std::min({room.size(), padded.size(), kArrivalBytes});
+    const double begin = copy_cpu_seconds != nullptr ? thread_cpu_seconds() : 0;
     std::memcpy(room.data(), padded.data(), bytes);
+    if (copy_cpu_seconds != nullptr) *copy_cpu_seconds += thread_cpu_seconds() - begin;
     padded = padded.subspan(bytes);
     CO_TRY_VOID(session.filled(bytes));
   }

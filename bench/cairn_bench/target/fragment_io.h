@@ -38,8 +38,9 @@ layout::Geometry single_fragment(std::uint64_t object_bytes);
 Object make_object(FragmentName name, std::uint64_t object_bytes, Bytes padded);
 
 /// Puts `object`; `padded` is what make_object saw and stays valid until this returns.  OK:
-/// durable.
-Task<Status> put_object(store::TargetStore& target, const Object& object, Bytes padded);
+/// durable.  Adds to `copy_cpu_seconds`, where given, what copying the bytes to the target took.
+Task<Status> put_object(store::TargetStore& target, const Object& object, Bytes padded,
+                        double* copy_cpu_seconds = nullptr);
 
 /// Reads a whole fragment into the front of `into` (page-aligned, large enough), checked by the
 /// target.  Returns the fragment's bytes, padding included.

@@ -13,10 +13,18 @@ struct Rate {
   std::uint64_t bytes = 0;
   double seconds = 0;
   double cpu_seconds = 0;
+  double copy_cpu_seconds = 0;  ///< of cpu_seconds: put_object's copies
 
+  Rate& operator+=(const Rate& other);
   double mib_per_s() const;
   double cpu_s_per_gib() const;
+  double copy_cpu_s_per_gib() const;
+  /// Without the copies, where a server has its socket's.
+  double own_cpu_s_per_gib() const { return cpu_s_per_gib() - copy_cpu_s_per_gib(); }
 };
+
+/// CPU that the calling thread has used.
+double thread_cpu_seconds();
 
 class Stopwatch {
  public:

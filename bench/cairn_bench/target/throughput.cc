@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 
 #include "bench/cairn_bench/target/bench_target.h"
 #include "bench/cairn_bench/target/scratch_folder.h"
@@ -13,6 +12,8 @@ namespace {
 
 constexpr std::uint64_t kLarge = 8 * kMiB;
 constexpr std::uint64_t kSmall = 1 * kMiB;
+/// Of kSmall, that a target with and one without an index write in turns.
+constexpr std::size_t kTurnObjects = 64;
 
 std::uint32_t depth_of(std::uint64_t fragment_bytes, std::uint32_t workers) {
   const std::uint64_t in_flight =
@@ -46,6 +47,7 @@ class Rounds {
     result_.phases = {
         {"write_8mib", kLarge, depth_of(kLarge, writers), {}, {}},
         {"write_1mib", kSmall, depth_of(kSmall, writers), {}, {}},
+        {"write_1mib_indexed", kSmall, depth_of(kSmall, writers), {}, {}},
         {"write_1mib_unindexed", kSmall, depth_of(kSmall, writers), {}, {}},
         {"read_8mib", kLarge, depth_of(kLarge, large_readers), {}, {}},
         {"read_1mib", kSmall, depth_of(kSmall, small_readers), {}, {}},
@@ -62,7 +64,6 @@ class Rounds {
       TRY_VOID(large(round));
       TRY_VOID(small(round));
     }
-    result_.copy_cpu_s_per_gib = measure_copy().cpu_s_per_gib();
     target_.reset();
     scratch_.remove("target");
     return std::move(result_);
@@ -120,44 +121,43 @@ class Rounds {
 
   Status small(std::uint32_t round) {
     const auto objects = next_objects(kSmall);
-    const auto indexed = [&]() -> Status {
-      return compare(round, phase("write_1mib"), true,
-                     [&] { return target_->write(objects, payload_.memory(), options_.writers); });
-    };
-    if (round % 2 == 0) TRY_VOID(indexed());
-    TRY_VOID(unindexed(objects));
-    if (round % 2 == 1) TRY_VOID(indexed());
+    TRY_VOID(compare(round, phase("write_1mib"), true,
+                     [&] { return target_->write(objects, payload_.memory(), options_.writers); }));
     TRY_VOID(compare(round, phase("read_1mib"), false, [&] {
       return target_->read(objects, readers_of(kSmall, options_.writers), store::Verify::kByCaller);
     }));
-    return target_->remove(objects);
+    TRY_VOID(target_->remove(objects));
+    return index_turns(objects);
   }
 
-  /// The same without the index; a target of its own each time, as it forgets what it holds.
-  Status unindexed(const std::vector<Object>& objects) {
+  /// With the index and without it, in short turns: what it costs is less than what a device
+  /// wanders within a second.  Both targets are fresh, as one without forgets what it holds.
+  Status index_turns(const std::vector<Object>& objects) {
     {
-      TRY(const auto target, BenchTarget::make(scratch_.path() + "/unindexed", false));
+      TRY(const auto indexed, BenchTarget::make(scratch_.path() + "/indexed", true));
+      TRY(const auto unindexed, BenchTarget::make(scratch_.path() + "/unindexed", false));
       // Both have a segment open when the clock starts.
-      TRY_VOID(target->write({objects.front()}, payload_.memory(), 1));
-      TRY(const Rate rate, target->write(objects, payload_.memory(), options_.writers));
-      Phase& each = phase("write_1mib_unindexed");
-      note(each, "cairn", each.ours, rate);
+      TRY_VOID(indexed->write({objects.front()}, payload_.memory(), 1));
+      TRY_VOID(unindexed->write({objects.front()}, payload_.memory(), 1));
+      Rate with;
+      Rate without;
+      std::size_t turn = 0;
+      for (std::size_t at = 1; at < objects.size(); at += kTurnObjects, ++turn) {
+        const auto begin = objects.begin() + static_cast<std::ptrdiff_t>(at);
+        const std::size_t count = std::min(kTurnObjects, objects.size() - at);
+        const std::vector<Object> some(begin, begin + static_cast<std::ptrdiff_t>(count));
+        for (const bool index_now : {turn % 2 == 0, turn % 2 == 1}) {
+          BenchTarget& target = index_now ? *indexed : *unindexed;
+          TRY(const Rate rate, target.write(some, payload_.memory(), options_.writers));
+          (index_now ? with : without) += rate;
+        }
+      }
+      note(phase("write_1mib_indexed"), "cairn", phase("write_1mib_indexed").ours, with);
+      note(phase("write_1mib_unindexed"), "cairn", phase("write_1mib_unindexed").ours, without);
     }
+    scratch_.remove("indexed");
     scratch_.remove("unindexed");
     return {};
-  }
-
-  /// The copy that put_object makes, alone, into memory like the target's pieces.
-  Rate measure_copy() {
-    const AlignedBuffer pieces(kPiecesPerTarget * kPieceBytes);
-    const std::uint64_t bytes = 1 * kGiB;
-    const Stopwatch watch;
-    for (std::uint64_t at = 0; at < bytes; at += kPieceBytes) {
-      std::byte* const to = pieces.memory().data() + at % pieces.memory().size();
-      std::memcpy(to, payload_.memory().data() + at % kLarge, kPieceBytes);
-      asm volatile("" : : "r"(to) : "memory");
-    }
-    return watch.rate(bytes);
   }
 
   const ScratchFolder& scratch_;
@@ -179,9 +179,9 @@ double Phase::ratio() const {
   return median(std::move(ratios));
 }
 
-double Phase::cpu_s_per_gib() const {
+double Phase::median_of(double (Rate::*figure)() const) const {
   std::vector<double> values;
-  for (const Rate& rate : ours) values.push_back(rate.cpu_s_per_gib());
+  for (const Rate& rate : ours) values.push_back((rate.*figure)());
   return median(std::move(values));
 }
 
@@ -192,7 +192,7 @@ const Phase& Throughput::phase(const std::string& name) const {
 }
 
 double Throughput::index_cost() const {
-  const Phase& with = phase("write_1mib");
+  const Phase& with = phase("write_1mib_indexed");
   const Phase& without = phase("write_1mib_unindexed");
   std::vector<double> costs;
   for (std::size_t i = 0; i < std::min(with.ours.size(), without.ours.size()); ++i) {

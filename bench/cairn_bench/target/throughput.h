@@ -33,14 +33,12 @@ struct Phase {
 
   /// Median over the rounds of ours / fio's; 0 without fio.
   double ratio() const;
-  double cpu_s_per_gib() const;
+  /// Median over our rounds of one figure.
+  double median_of(double (Rate::*figure)() const) const;
 };
 
 struct Throughput {
   std::vector<Phase> phases;
-  /// Of the CPU of a write: what copying the payload into the target's pieces takes here, where a
-  /// server has its socket's copy.
-  double copy_cpu_s_per_gib = 0;
 
   const Phase& phase(const std::string& name) const;
   /// Median over the rounds of the share of the rate that the index takes.
