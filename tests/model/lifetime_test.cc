@@ -102,8 +102,8 @@ TEST_P(LifetimeScenario, KeepsEveryPromiseUnderEveryInterleaving) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, LifetimeScenario, testing::ValuesIn(scenarios()),
-                         [](const auto& info) {
-                           std::string name = info.param.name;
+                         [](const auto& each) {
+                           std::string name = each.param.name;
                            std::ranges::replace(name, ' ', '_');
                            return name;
                          });
@@ -163,7 +163,7 @@ INSTANTIATE_TEST_SUITE_P(
         PlantedBug{"reading_only_of_old_copies", &Rules::old_copies_only_read, "old copies", "I8"},
         PlantedBug{"numbers_above_the_marks", &Rules::accepted_loss_raises_numbers, "old copies",
                    "I6"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& each) { return std::string(each.param.name); });
 
 }  // namespace
 }  // namespace cairn::model
