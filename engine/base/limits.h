@@ -35,8 +35,7 @@ static_assert(kUnitBytesDefault % kBlockBytes == 0 && kUnitBytesMax % kBlockByte
 static_assert(kCopiesMax * (kObjectBytesMax / kBlockBytes) * sizeof(std::uint64_t) ==
               kHashTableBytesMax);
 
-// ---- a target (DESIGN section 4)
-// -----------------------------------------------------------------
+// ---- a target (DESIGN section 4) ----------------------------------------------------------------
 
 inline constexpr std::uint64_t kSegmentBytesMax = 1 * kGiB;
 /// A device holds at least this many segments, so that reclaiming one frees a small share of it.

@@ -140,6 +140,12 @@ Status Status::with_context(std::string_view where) && {
   return std::move(*this);
 }
 
+Status first_error(Status first, Status second) {
+  if (first.ok()) return second;
+  second.ignore();
+  return first;
+}
+
 Status status_from_errno(int errno_value, std::string_view what) {
   std::string message(what);
   message.append(": ").append(std::strerror(errno_value));

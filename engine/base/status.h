@@ -127,6 +127,9 @@ inline tl::unexpected<Status> fail(Status status) {
   return tl::unexpected<Status>(std::move(status));
 }
 
+/// Of two things that were both done, what to tell: the first one's error, or else the second's.
+Status first_error(Status first, Status second);
+
 /// Status of `errno_value` for an operation on `what`; ENOSPC, EMFILE, ENOENT get their own codes.
 Status status_from_errno(int errno_value, std::string_view what);
 

@@ -180,8 +180,7 @@ UringDevice::~UringDevice() {
   if (event_.is_open()) event_.release();  // the ring owns it
 }
 
-// ---- files
-// -----------------------------------------------------------------------------------------
+// ---- files --------------------------------------------------------------------------------------
 
 Task<Result<env::DeviceFile>> UringDevice::open(std::string path, env::DeviceOpen mode,
                                                 std::uint64_t allocate_bytes) {
@@ -226,8 +225,7 @@ std::unique_ptr<env::RegisteredMemory> UringDevice::register_memory(MutableBytes
   return std::make_unique<Registered>(while_alive([this, memory] { pinned_.remove(memory); }));
 }
 
-// ---- submission: once per round of the executor, so that a burst costs one system call
-// -------------
+// ---- submission: once per round of the executor, so that a burst costs one system call ----------
 
 Task<int> UringDevice::start(Request request) {
   CAIRN_CHECK(request.kind == Kind::kFlush || request.kind == Kind::kPunch ||
@@ -343,8 +341,7 @@ void UringDevice::prepare(Operation& operation) {
   io_uring_sqe_set_data(entry, &operation);
 }
 
-// ---- completion
-// --------------------------------------------------------------------------------------
+// ---- completion ---------------------------------------------------------------------------------
 
 /// Only while something is in flight: an idle device does not keep the context running.
 void UringDevice::watch() {

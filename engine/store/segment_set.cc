@@ -118,8 +118,8 @@ void SegmentSet::close_if_settled(SegmentNumber number) {
 Task<Status> SegmentSet::cut_tail(SegmentNumber number) {
   // The mark lists the segment until this has lasted; else a crash would leave the tail for good.
   OpenSegment& open = *segments_.at(number).open;
-  auto opened = co_await file(number);
-  Status cut = opened ? Status() : std::move(opened).error();
+  const auto opened = co_await file(number);
+  Status cut = opened ? Status() : opened.error();
   if (cut.ok()) {
     const int result = co_await env_.device.truncate((*opened)->get(), open.append);
     if (result < 0) cut = status_from_errno(-result, path(number) + ": cutting the tail");

@@ -181,10 +181,9 @@ Task<Status> TargetStore::Impl::close() {
   Status synced = co_await syncing.join();
   (co_await background.join()).ignore();
   lock.reset();
-  if (tails.ok()) tails = std::move(synced);
-  synced.ignore();  // one error is enough to tell
-  if (!failed) co_return tails;
-  tails.ignore();
+  Status closed = first_error(std::move(tails), std::move(synced));
+  if (!failed) co_return closed;
+  closed.ignore();  // what failed the target came before it
   co_return check_writable();
 }
 

@@ -37,9 +37,12 @@ class Judge {
   bool fresh_host() {
     host_.reset();
     auto host = server::TargetHost::make();
-    if (host) host_ = *std::move(host);
-    if (!host) finding(host.error().to_string());
-    return host_ != nullptr;
+    if (!host) {
+      finding(host.error().to_string());
+      return false;
+    }
+    host_ = *std::move(host);
+    return true;
   }
 
   bool open() {
@@ -96,7 +99,8 @@ class Judge {
 
   void look_at_deleted(std::uint64_t i) {
     const auto found = target_->stat(name_of(i));
-    if (found) finding(to_string(name_of(i)) + " was deleted and is there again");
+    if (!found) return found.error().ignore();  // absent, or damage that was noticed
+    finding(to_string(name_of(i)) + " was deleted and is there again");
   }
 
   /// By both ways of verifying.
@@ -123,7 +127,10 @@ class Judge {
       return false;
     }
     const auto table = codec::HashTableView::make(as_bytes(*table_bytes), geometry);
-    if (!table) return finding(to_string(name) + " has a table of another object"), false;
+    if (!table) {
+      finding(to_string(name) + " has a wrong table: " + table.error().to_string());
+      return false;
+    }
     const MutableBytes into = read_.memory().first(expected.size());
     const store::ReadRange whole{0, into.size()};
     const Status done =

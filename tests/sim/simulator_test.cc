@@ -419,8 +419,7 @@ TEST(Kill, MakesEveryOperationOfTheDeadFailAndFreesItsLocks) {
   lock->reset();  // the dead one's handle no longer counts
 }
 
-// ---- seeds
-// ---------------------------------------------------------------------------------------
+// ---- seeds --------------------------------------------------------------------------------------
 
 TEST(ForEachSeedDeathTest, NamesTheSeedThatEndedTheProcess) {
   if (replaying_one_seed()) GTEST_SKIP() << "one seed was asked for";

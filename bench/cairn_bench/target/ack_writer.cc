@@ -73,9 +73,7 @@ Task<Result<AckWriterTotals>> write_tree(env::Env env, AckWriterOptions options)
   Status written = co_await writers.join();
   work.totals.seconds = std::chrono::duration<double>(env.clock.now() - begin).count();
   Status closed = co_await target->close();
-  if (written.ok()) written = std::move(closed);
-  closed.ignore();  // else the first error is the one to tell
-  CO_TRY_VOID(std::move(written));
+  CO_TRY_VOID(first_error(std::move(written), std::move(closed)));
   co_return work.totals;
 }
 

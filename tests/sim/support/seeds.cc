@@ -40,8 +40,7 @@ std::optional<std::uint64_t> setting(const char* flag, const char* name) {
   return from_line ? from_line : variable(name);
 }
 
-// ---- the last words of a process that a seed killed
-// ----------------------------------------------
+// ---- the last words of a process that a seed killed ---------------------------------------------
 
 char last_words[512];
 std::size_t last_words_bytes = 0;  // 0: no seed is running

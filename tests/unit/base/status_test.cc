@@ -102,6 +102,13 @@ TEST(Status, OfErrnoIsNeverAbsenceUnlessTheNameIsAbsent) {
   EXPECT_EQ(status_from_errno(EMFILE, "x").reason(), Reason::kNoDescriptors);
 }
 
+TEST(Status, OfTwoThingsIsTheFirstOnesErrorOrElseTheSecondOnes) {
+  EXPECT_TRUE(first_error({}, {}).ok());
+  EXPECT_EQ(first_error({Code::kIo, "a"}, {Code::kNoSpace, "b"}).message(), "a");
+  EXPECT_EQ(first_error({Code::kIo, "a"}, {}).message(), "a");
+  EXPECT_EQ(first_error({}, {Code::kNoSpace, "b"}).message(), "b");
+}
+
 #ifdef CAIRN_MUST_CHECK
 TEST(StatusDeathTest, AbortsWhenAnErrorDiesUnread) {
   EXPECT_DEATH({ const Status lost = broken(); }, "died unread");

@@ -68,7 +68,7 @@ TEST_F(PiecePoolTest, GivesAPieceBackOnceWhenItIsMoved) {
   auto body = [&]() -> Task<int> {
     Piece first = co_await pool->acquire();
     Piece second = std::move(first);
-    EXPECT_FALSE(first);
+    EXPECT_FALSE(first);  // NOLINT(bugprone-use-after-move): what the test is about
     EXPECT_EQ(pool->free_pieces(), 1U);
     second = co_await pool->acquire();
     EXPECT_EQ(pool->free_pieces(), 1U);
