@@ -1,5 +1,6 @@
 #include "tests/crash/support/killed_writer.h"
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -31,6 +32,12 @@ Result<bench::Child> KilledWriter::start() {
 Result<bench::Verdict> KilledWriter::verify() const {
   TRY(const auto host, server::TargetHost::make());
   return host->run(bench::verify_target(host->env(), directory_, journal_));
+}
+
+Result<bool> KilledWriter::has_deleted() const {
+  TRY(const bench::Acks acks, bench::read_acks(journal_));
+  return std::ranges::any_of(
+      acks, [](const auto& each) { return each.second.state == bench::AckState::kDeleted; });
 }
 
 std::string KilledWriter::log() const {

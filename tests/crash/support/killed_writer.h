@@ -19,6 +19,8 @@ class KilledWriter {
   Result<bench::Child> start();
   /// Opens the target here, compares, closes.
   Result<bench::Verdict> verify() const;
+  /// Whether the journal has a delete that was acknowledged; also while a writer runs.
+  Result<bool> has_deleted() const;
   /// What the last writer said.
   std::string log() const;
 
