@@ -67,4 +67,14 @@ inline constexpr std::uint32_t kListPageMax = 4096;
 /// Deletes of one index commit.
 inline constexpr std::uint32_t kDeleteBatchMax = 1024;
 
+// ---- frames between processes (DESIGN section 9) ------------------------------------------------
+
+/// A bulk commit of 1,000 files of a few extents each fits several times.
+inline constexpr std::uint32_t kFrameBodyBytesMax = 4 * kMiB;
+/// One fragment, in pieces that the receiver hands out.
+inline constexpr std::uint64_t kFramePayloadBytesMax = kFragmentBytesMax;
+/// What an unknown peer may make us hold, before its proof was checked.
+inline constexpr std::uint32_t kHelloBodyBytesMax = 4 * kKiB;
+static_assert(kHelloBodyBytesMax <= kFrameBodyBytesMax);
+
 }  // namespace cairn

@@ -73,6 +73,8 @@ std::string_view to_string(Reason reason) noexcept {
       return "too_large";
     case Reason::kNoDescriptors:
       return "no_descriptors";
+    case Reason::kDenied:
+      return "denied";
   }
   return "unknown";
 }

@@ -53,7 +53,10 @@ enum class Reason : std::uint16_t {
   kHashMismatch = 14,   ///< bytes differ from the writing client's table
   kTooLarge = 15,       ///< above a named limit
   kNoDescriptors = 16,  ///< out of file descriptors: try again, never "absent"
+  kDenied = 17,         ///< could not prove that it may
 };
+inline constexpr Code kCodeLast = Code::kUnsupported;
+inline constexpr Reason kReasonLast = Reason::kDenied;
 
 std::string_view to_string(Code code) noexcept;
 std::string_view to_string(Reason reason) noexcept;

@@ -47,6 +47,7 @@ FOREIGN = [
     (r"liburing\.h|liburing/.*", ["engine/io"]),
     (r"isa-l.*|isal/.*|erasure_code\.h|zstd\.h", ["engine/codec"]),
     (r"xxhash\.h|spdlog/.*", ["engine/base"]),
+    (r"openssl/.*", ["engine/wire"]),
     (r"fuse.*", ["fuse"]),
     (r"sys/socket\.h|netinet/.*|boost/asio/ip/.*", ["engine/net"]),
     # Layers that are pure know no coroutines.

@@ -1,4 +1,4 @@
-# The three kinds of target.  A library's DEPS are the layers it may include; tests/tree checks
+# The kinds of target.  A library's DEPS are the layers it may include; tests/tree checks
 # the includes against the same table.
 
 function(cairn_library name)
@@ -9,6 +9,28 @@ function(cairn_library name)
   else()
     add_library(${name} INTERFACE)
     target_link_libraries(${name} INTERFACE cairn_flags ${arg_DEPS})
+  endif()
+endfunction()
+
+# Compiles messages into a library: NAME.pb.h is included by its path in the tree.  Generated code is
+# not held to our warnings.
+function(cairn_messages name)
+  cmake_parse_arguments(arg "" "" "SOURCES" ${ARGN})
+  foreach(proto IN LISTS arg_SOURCES)
+    get_filename_component(stem ${proto} NAME_WE)
+    set(out "${CMAKE_CURRENT_BINARY_DIR}/${stem}.pb")
+    add_custom_command(
+      OUTPUT ${out}.cc ${out}.h
+      COMMAND ${CAIRN_PROTOC} --proto_path=${CMAKE_SOURCE_DIR} --cpp_out=${CMAKE_BINARY_DIR}
+              ${CMAKE_CURRENT_SOURCE_DIR}/${proto}
+      DEPENDS ${proto})
+    list(APPEND generated ${out}.cc)
+  endforeach()
+  add_library(${name} STATIC ${generated})
+  target_include_directories(${name} SYSTEM PUBLIC ${CMAKE_BINARY_DIR})
+  target_link_libraries(${name} PUBLIC PkgConfig::pc_protobuf)
+  if(cairn_san)
+    target_compile_options(${name} PRIVATE ${cairn_san})
   endif()
 endfunction()
 

@@ -28,6 +28,7 @@ packages_of() {
       # cmake and ninja are asked for apart: they may come from elsewhere.
       printf '%s\n' g++ pkg-config ccache \
         liburing-dev librocksdb-dev libisal-dev libxxhash-dev libzstd-dev \
+        libprotobuf-dev protobuf-compiler libssl-dev \
         libexpected-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libbenchmark-dev
       # The default Boost of Debian 12 is 1.74, too old; the later systems' is new enough.
       if [ "$CAIRN_SYSTEM" = debian12 ]; then echo libboost1.81-dev; else echo libboost-dev; fi
