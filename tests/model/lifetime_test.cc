@@ -46,6 +46,10 @@ std::vector<StepKind> all_kinds() {
 
 /// Groups of steps that meet in one race.
 const std::vector<Scenario>& scenarios() {
+  static const std::vector<StepKind> around_opens = {
+      kRegister,   kView,        kClose,   kDeclare,    kRestart,      kExpire, kForget,
+      kBeginWrite, kPut,         kCommit,  kBeginWiden, kSwap,         kClone,  kCloneFromHandle,
+      kUnlink,     kDropContent, kReclaim, kReclaimed,  kDeliverDelete};
   static const std::vector<Scenario> all = {
       {"writers",
        one_file,
@@ -57,18 +61,8 @@ const std::vector<Scenario>& scenarios() {
        {kBeginRepair, kBeginWiden, kPut, kPutLate, kSwap, kExpire, kDie, kNewSession, kUnlink,
         kDropContent, kReclaim, kReclaimed, kList, kJudge, kDeliverPut, kDeliverDelete},
        8},
-      {"opens",
-       one_file,
-       {kRegister, kView, kClose, kDeclare, kRestart, kExpire, kForget, kBeginWrite, kPut, kCommit,
-        kBeginWiden, kSwap, kClone, kCloneFromHandle, kUnlink, kDropContent, kReclaim, kReclaimed,
-        kDeliverDelete},
-       7},
-      {"open files",
-       one_open_file,
-       {kRegister, kView, kClose, kDeclare, kRestart, kExpire, kForget, kBeginWrite, kPut, kCommit,
-        kBeginWiden, kSwap, kClone, kCloneFromHandle, kUnlink, kDropContent, kReclaim, kReclaimed,
-        kDeliverDelete},
-       7},
+      {"opens", one_file, around_opens, 7},
+      {"open files", one_open_file, around_opens, 7},
       {"targets that come and go",
        one_file,
        {kAway, kBack, kFail, kBeginRepair, kBeginWrite, kPut, kCommit, kSwap, kUnlink, kDropContent,
