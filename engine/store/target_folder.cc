@@ -19,6 +19,9 @@ Status check_usable(env::Files& files, const std::string& directory) {
   if (auto present = load_superblock(files, directory); present) {
     return {Code::kExists, directory + " is a target already (" + to_string(present->target) +
                                " of cluster " + to_string(present->cluster) + ")"};
+  } else if (present.error().reason() == Reason::kNotDirectory) {
+    return {Code::kInvalid, Reason::kNotDirectory,
+            directory + ", or a part of its path, is a file; choose a folder"};
   } else if (present.error().code() != Code::kNotFound) {
     return std::move(present).error().with_context(directory + " looks like a target");
   }
@@ -107,7 +110,12 @@ Status make_directory_if_missing(env::Files& files, const std::string& path) {
 
 Task<Status> init_target(env::Env env, std::string directory, InitOptions options) {
   while (directory.size() > 1 && directory.ends_with('/')) directory.pop_back();
-  CO_TRY_VOID(make_directory_if_missing(env.files, directory));
+  Status made = make_directory_if_missing(env.files, directory);
+  if (made.code() == Code::kNotFound) {
+    co_return Status(Code::kNotFound, "there is no folder " + parent_of(directory) + " to make " +
+                                          directory + " in; make it first");
+  }
+  CO_TRY_VOID(std::move(made));
   CO_TRY_VOID(check_usable(env.files, directory));
   CO_TRY(const Superblock superblock, plan(env, directory, options));
   CO_TRY(const auto lock, env.files.lock(directory + kLockFile));

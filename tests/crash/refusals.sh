@@ -20,6 +20,10 @@ expect 1 'thesis.tex' "$bin/cairn" target init "$work/mine"
 "$bin/cairn" target init "$work/target" --capacity 4GiB >/dev/null
 expect 1 'target already' "$bin/cairn" target init "$work/target"
 expect 1 'not a target' "$bin/cairn" target inspect "$work/mine"
+expect 1 "no folder $work/absent" "$bin/cairn" target init "$work/absent/target"
+: >"$work/file"
+expect 1 'is a file' "$bin/cairn" target init "$work/file"
+expect 1 'not a directory' "$bin/cairn" target init "$work/file/target"
 
 make_tree "$work/tree"
 : >"$work/acks"
