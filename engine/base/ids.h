@@ -23,6 +23,14 @@ struct Id {
 using Epoch = Id<struct EpochTag, std::uint64_t>;
 /// Index of a metadata command.
 using CommitIndex = Id<struct CommitIndexTag, std::uint64_t>;
+/// A file, directory or link of a volume; what `stat` shows.  Never reused.
+using InodeId = Id<struct InodeTag, std::uint64_t>;
+/// The bytes of a file as the metadata keeps them: an extent map.  Never reused.
+using ContentId = Id<struct ContentTag, std::uint64_t>;
+/// Incarnation of a session: the index of the command that opened it.
+using SessionId = Id<struct SessionTag, std::uint64_t>;
+/// A storage device as the cluster map numbers it; a replaced device gets another number.
+using TargetId = Id<struct TargetTag, std::uint64_t>;
 /// A shared cloud disk.
 using VolumeId = Id<struct VolumeTag, std::uint64_t>;
 /// One segment file of a target; never reused.

@@ -77,4 +77,40 @@ inline constexpr std::uint64_t kFramePayloadBytesMax = kFragmentBytesMax;
 inline constexpr std::uint32_t kHelloBodyBytesMax = 4 * kKiB;
 static_assert(kHelloBodyBytesMax <= kFrameBodyBytesMax);
 
+// ---- metadata (DESIGN section 5) ----------------------------------------------------------------
+
+/// Records that one command reads or writes: what a command may delay those behind it by.
+inline constexpr std::uint32_t kCommandRecordsMax = 4096;
+/// New ids of one command; an id is (command index, n) in one integer.
+inline constexpr std::uint32_t kIdsPerCommandBits = 12;
+/// Files or objects of one atomic commit.
+inline constexpr std::uint32_t kCommitItemsMax = 1000;
+/// Commands of one session that wait for an answer: each has a slot in the reply table.
+inline constexpr std::uint32_t kCommandsPerSessionMax = 16;
+/// An answer is kept for a repeat, so it is short.
+inline constexpr std::uint32_t kReplyBytesMax = 256 * kKiB;
+/// POSIX names; as the kernel has them.
+inline constexpr std::uint32_t kNameBytesMax = 255;
+inline constexpr std::uint32_t kSymlinkBytesMax = 4095;
+inline constexpr std::uint32_t kAttributeNameBytesMax = 255;
+inline constexpr std::uint32_t kAttributeBytesMax = 64 * kKiB;
+/// All extended attributes of one inode: a listing is one answer.
+inline constexpr std::uint32_t kAttributesBytesMax = 128 * kKiB;
+inline constexpr std::uint32_t kLinksMax = 65'000;
+/// Largest file: offsets are signed 64-bit numbers for the kernel.
+inline constexpr std::uint64_t kFileBytesMax = std::uint64_t{1} << 62;
+/// One inline extent, and all of one inode: above them compaction writes an object.
+inline constexpr std::uint32_t kInlineExtentBytesMax = 8 * kKiB;
+inline constexpr std::uint32_t kInlineFileBytesMax = 64 * kKiB;
+/// Contents that stand on one another before a change waits for their flattening.
+inline constexpr std::uint32_t kContentDepthMax = 8;
+/// Files that one session has open; then ENFILE.
+inline constexpr std::uint32_t kOpensPerSessionMax = 65'536;
+/// Rows of one answer: directory entries, extents, names of a listing.
+inline constexpr std::uint32_t kPageRowsMax = 1024;
+
+static_assert(kCommandRecordsMax <= 1u << kIdsPerCommandBits);
+static_assert(kCommitItemsMax < kCommandRecordsMax / 4);  // an object and its extents, twice over
+static_assert(kReplyBytesMax <= kFrameBodyBytesMax);
+
 }  // namespace cairn

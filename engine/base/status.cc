@@ -75,6 +75,26 @@ std::string_view to_string(Reason reason) noexcept {
       return "no_descriptors";
     case Reason::kDenied:
       return "denied";
+    case Reason::kOtherTree:
+      return "other_tree";
+    case Reason::kNameTooLong:
+      return "name_too_long";
+    case Reason::kLoop:
+      return "loop";
+    case Reason::kProvisional:
+      return "provisional";
+    case Reason::kNoAttribute:
+      return "no_attribute";
+    case Reason::kTooManyLinks:
+      return "too_many_links";
+    case Reason::kDeadlock:
+      return "deadlock";
+    case Reason::kAborted:
+      return "aborted";
+    case Reason::kRepeated:
+      return "repeated";
+    case Reason::kNotPermitted:
+      return "not_permitted";
   }
   return "unknown";
 }

@@ -54,9 +54,19 @@ enum class Reason : std::uint16_t {
   kTooLarge = 15,       ///< above a named limit
   kNoDescriptors = 16,  ///< out of file descriptors: try again, never "absent"
   kDenied = 17,         ///< could not prove that it may
+  kOtherTree = 18,      ///< would carry a name across volumes or checkpoints
+  kNameTooLong = 19,    ///< of a file, an attribute or a link's target
+  kLoop = 20,           ///< a directory would hold itself
+  kProvisional = 21,    ///< commit the file first: its name lasts only as long as its session
+  kNoAttribute = 22,    ///< the file is there, its extended attribute is not
+  kTooManyLinks = 23,   ///< or opens
+  kDeadlock = 24,       ///< the locks of several sessions would wait for each other
+  kAborted = 25,        ///< the checkpoint attempt failed or was given up
+  kRepeated = 26,       ///< a sequence number whose answer is gone
+  kNotPermitted = 27,   ///< only the owner may
 };
 inline constexpr Code kCodeLast = Code::kUnsupported;
-inline constexpr Reason kReasonLast = Reason::kDenied;
+inline constexpr Reason kReasonLast = Reason::kNotPermitted;
 
 std::string_view to_string(Code code) noexcept;
 std::string_view to_string(Reason reason) noexcept;
